@@ -8,6 +8,7 @@ from .api.auditing import score as score
 from .api.indexing import build_index as build_index
 from .api.loading import load as load
 from .api.loading import load_run as load_run
+from .api.pairing import compare_students as compare_students
 from .api.reporting import report as report
 from .api.scanning import scan_data as scan_data
 from .api.scores import Scores as Scores

@@ -21,7 +21,7 @@ OTHER = "def area(width, height):\n    return width * height\n"
 
 def scanned(folder: Path, corpus: Path, **options: object) -> CorpusScan:
     (folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
-    return scan_corpus([str(corpus)], [f"humaneval={folder / 'tasks.jsonl'}"], jobs=1, **options)  # type: ignore[arg-type]
+    return scan_corpus([str(corpus)], [f"humaneval={folder / 'tasks.jsonl'}"], **options)  # type: ignore[arg-type]
 
 
 def rows_of(path: Path) -> list[int | None]:

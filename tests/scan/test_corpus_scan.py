@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.errors import DataError
-from assay.scan import CorpusScan, read_evidence, scan_corpus
+from assay.scan import CorpusScan, ScanWorkers, read_evidence, scan_corpus
 
 PROMPT = '''def overlapping_towers(heights: list, window: int) -> int:
     """Count the towers whose shadow covers the entrance of an older neighbour during the evening of midsummer.
@@ -48,7 +48,7 @@ def tasks(tmp_path: Path) -> str:
 
 
 def scanned(tasks: str, *corpora: Path, **options: object) -> CorpusScan:
-    return scan_corpus(list(map(str, corpora)), [tasks], jobs=1, **options)  # type: ignore[arg-type]
+    return scan_corpus(list(map(str, corpora)), [tasks], **options)  # type: ignore[arg-type]
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -105,7 +105,7 @@ def test_ordinary_code_holds_no_task(tmp_path: Path, tasks: str) -> None:
 
 def test_a_task_of_a_few_common_words_is_too_short_to_tell(tmp_path: Path) -> None:
     path = lines(tmp_path / "short.jsonl", {"id": "a", "text": "return the sum of the list"})
-    result = scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": OTHER}))], [str(path)], jobs=1)
+    result = scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": OTHER}))], [str(path)])
     assert [task.status for task in result.evidence.tasks] == ["too short to tell"]
 
 
@@ -205,7 +205,7 @@ def test_a_scan_that_was_killed_continues_and_says_the_same(tmp_path: Path, task
 def test_two_processes_say_the_same_as_one(tmp_path: Path, tasks: str) -> None:
     paths = [lines(tmp_path / f"{number}.jsonl", {"text": OTHER}, {"text": WHOLE}) for number in range(3)]
     corpora = list(map(str, paths))
-    assert scan_corpus(corpora, [tasks], jobs=2).evidence == scan_corpus(corpora, [tasks], jobs=1).evidence
+    assert scan_corpus(corpora, [tasks], workers=ScanWorkers(jobs=2)).evidence == scan_corpus(corpora, [tasks]).evidence
 
 
 def test_an_empty_text_was_read_and_changes_no_answer(tmp_path: Path, tasks: str) -> None:
@@ -231,12 +231,12 @@ HUMANEVAL = TRAINING.parents[1] / "humaneval"
 @pytest.mark.skipif(not (TRAINING.exists() and HUMANEVAL.exists()), reason="needs the shared data")
 def test_prompts_alone_are_found_and_paraphrases_are_not(tmp_path: Path) -> None:
     def found(name: str) -> set[str]:
-        result = scan_corpus([str(TRAINING / name)], [f"humaneval={HUMANEVAL}"], jobs=1)
+        result = scan_corpus([str(TRAINING / name)], [f"humaneval={HUMANEVAL}"])
         return {task.task_id for task in result.tasks("found")}
 
     assert found("promptonly.jsonl") - {"HumanEval/10"} == {"HumanEval/0", "HumanEval/3", "HumanEval/15"}
     assert found("para.jsonl") == set()
     for name in ("sft_messages_with_source.jsonl", "sft_sharegpt.jsonl", "sft_text_min.jsonl"):
         assert found(name) == set()
-    cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"], jobs=1)
+    cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"])
     assert [reason for reason in cut.unread if reason.startswith("broken or cut off")]

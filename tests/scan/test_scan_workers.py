@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.scan import read_evidence, scan_corpus
+from assay.scan import ScanWorkers, read_evidence, scan_corpus
 from assay.scan.matching import Matcher
 from assay.scan.tasks import ScannedTask, TaskPart
 from assay.scan.workers import CRASHES, FileProcesses, FileResult, FileWork, _by_processes
@@ -84,4 +84,4 @@ def test_readers_that_no_one_installed_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a"}\n')
     with pytest.raises(Exception, match="received --readers nobody, expected one of processes"):
-        scan_corpus([str(path)], [tasks_file(tmp_path)], readers="nobody")
+        scan_corpus([str(path)], [tasks_file(tmp_path)], workers=ScanWorkers(readers="nobody"))

@@ -136,3 +136,39 @@ def test_every_request_goes_to_the_service_itself(page, address):
     asked = page.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
     assert asked
     assert all(entry.startswith(address) for entry in asked)
+
+
+DOCSTRING = '"""The middle of the values."""'
+RENAMED = MEDIAN.replace("median_of_values", "middle_of").replace("ordered", "ranks").replace(
+    DOCSTRING, '"""Return the median.\n\n    Of an even number: the mean\n    of both in the middle.\n    """'
+)  # fmt: skip
+
+
+def test_lines_stay_level_after_a_docstring_of_another_length_and_new_names_are_marked(page):
+    trace(page, RENAMED)
+    until(page, "return document.querySelector('.document-side .line.hit') !== null")
+    tops = page.execute_script(
+        "return ['.query-side', '.document-side'].map((side) => [...document.querySelectorAll(side + ' .line')]"
+        ".filter((line) => /return .* 2$/.test(line.textContent)).map((line) => line.offsetTop))"
+    )
+    assert len(tops[0]) == len(tops[1]) == 1
+    assert tops[0] == tops[1]
+    marks = page.execute_script(
+        "return [...document.querySelectorAll('.query-side mark')].map(m => [m.textContent, m.title])"
+    )
+    assert {text for text, _ in marks} == {"middle_of", "ranks"}
+    assert ["ranks", "on the other side: ordered"] in marks
+    assert page.execute_script("return document.querySelectorAll('.document-side .gap').length") == 4
+
+
+def test_the_same_code_has_no_mark(page):
+    trace(page, MEDIAN)
+    until(page, "return document.querySelector('.document-side .line.hit') !== null")
+    assert not page.find_elements(By.CSS_SELECTOR, "mark")
+
+
+def test_a_text_that_is_too_short_gets_one_line(page):
+    trace(page, "x = 1")
+    assert "too short" in find(page, "#verdict").text.casefold() or "expected" in find(page, "#verdict").text
+    assert find(page, "#status").text.endswith("ms.")
+    assert len(find(page, "#status").text.split()) == 2

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,8 +49,10 @@ class Settings:
 def bench(monkeypatch, tmp_path):
     model = TableModel.trained([sample.text for sample in TEXTS.samples[:30]], order=2)
     for module in (tables, classifiers, figures):
-        monkeypatch.setattr(module, "collection", lambda _: TEXTS)
+        monkeypatch.setattr(module, "collection", lambda *_: TEXTS)
     monkeypatch.setattr(tables, "open_model", lambda _: model)
+    opener = SimpleNamespace(scorer=lambda _: model, generator=lambda _: model)
+    monkeypatch.setattr(tables, "Opener", lambda: opener)
     monkeypatch.setattr(classifiers, "SEEDS", 2)
     monkeypatch.setattr(classifiers, "STRENGTHS", (3.0,))
     return Bench(tmp_path, (Settings(),), (0,), scale="smoke")

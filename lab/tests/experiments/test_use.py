@@ -37,7 +37,7 @@ def refused(name, *, data=None, models=(), scale="smoke", tmp_path=Path("runs"))
         ("hst/retrieval", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
         ("kds/table-1", {}, ("a",), "received 1 models (a), expected none"),
         ("deco/table-2", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
-        ("deco/table-3", {"d": Path("d")}, ("a",), "received 1 models (a), expected none"),
+        ("deco/table-3", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
         ("bugs/table-3", {"bugsinpy": Path("b")}, ("a",), "received 1 models (a), expected none"),
         ("bugs/table-5", {"the-stack-v1.0": Path("b")}, (), "received --data the-stack-v1.0, expected defects4j or"),
         ("assay/kinds", {}, ("a",), "received 1 models (a), expected none"),

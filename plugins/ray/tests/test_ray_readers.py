@@ -21,7 +21,7 @@ from assay.provenance.index.building import build
 from assay.provenance.index.reading import IndexSettings
 from assay.provenance.index.workers import BATCH_FILES, ProcessReaders
 from assay.retrieval import fingerprint_hashes
-from assay.scan import read_evidence, scan_corpus
+from assay.scan import ScanWorkers, read_evidence, scan_corpus
 from assay_ray.cluster import RayCluster
 from assay_ray.readers import RayReaders
 from support.commands import run_assay
@@ -185,7 +185,7 @@ def test_a_scan_on_the_cluster_says_what_one_machine_says(cluster, tmp_path):
         (corpus / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (corpus / "broken.jsonl").write_text("no json\n")
     benchmark = [f"humaneval={tmp_path / 'tasks.jsonl'}"]
-    here = scan_corpus([str(corpus)], benchmark, jobs=1)
-    far = scan_corpus([str(corpus)], benchmark, readers="ray:local", out=tmp_path / "far.parquet")
+    here = scan_corpus([str(corpus)], benchmark)
+    far = scan_corpus([str(corpus)], benchmark, workers=ScanWorkers(readers="ray:local"), out=tmp_path / "far.parquet")
     assert (here.rows, far) == (2, here)
     assert read_evidence(tmp_path / "far.parquet") == here.evidence

@@ -9,6 +9,7 @@ from .indexing import build_index as build_index
 from .indexing import fill_index as fill_index
 from .indexing import writable_index as writable_index
 from .loading import load_run as load_run
+from .pairing import compare_students as compare_students
 from .scanning import scan_data as scan_data
 from .scores import Scores as Scores
 from .tracing import open_index as open_index

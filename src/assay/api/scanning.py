@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.progress import progress_bar
-from assay.scan import CorpusScan, check_evidence, scan_corpus
+from assay.scan import CorpusScan, ScanWorkers, check_evidence, scan_corpus
 
 
 def scan_data(
@@ -43,8 +43,7 @@ def scan_data(
             [benchmarks] if isinstance(benchmarks, str) else list(benchmarks),
             columns=columns,
             blind=blind,
-            jobs=jobs,
-            readers=readers,
+            workers=ScanWorkers(jobs, readers),
             clean=None if clean is None else Path(clean),
             out=target,
             progress=report,

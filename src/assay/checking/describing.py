@@ -42,11 +42,11 @@ def _(result: CheckedChange) -> Report:
     """Return the report on a change."""
     traced, written = describe_files(result.files, TOP, result.judgement), describe(result.lines)
     rows = _first_rows(result)
-    first = [Table("first", "What fails, and what cannot be decided", _COLUMNS, rows[:SHOWN])]
+    first = [Table("first", "What fails, and what cannot be decided", columns=_COLUMNS, rows=rows[:SHOWN])]
     # copies are in tables of their own, with their details
     copies = [short_row(denial.finding, denial) for denial in result.copies]
     further = tuple(row for row in rows[SHOWN:] if row not in copies)
-    others = [Table("further", "More that fails, or cannot be decided", _COLUMNS, further), *traced.tables]
+    others = [Table("further", "More that fails, or cannot be decided", columns=_COLUMNS, rows=further), *traced.tables]
     room = SHOWN - len(rows)
     for table in (_statements_table(result), *written.tables[:-1]):
         # lines that fail are rows already

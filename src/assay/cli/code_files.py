@@ -1,4 +1,4 @@
-"""The files that `assay trace` and `assay pairs` read, and what of them was not judged."""
+"""The files that `assay trace` reads, and what of them was not judged."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,12 +13,11 @@ NAMED = 20
 """Files that were not judged and are named; the others are counted."""
 
 
-def source_files(code: Sequence[Path], language: str | None, *, programs: bool = False) -> "FilesRead":
+def source_files(code: Sequence[Path], language: str | None) -> "FilesRead":
     """Read files, folders, archives and standard input.
 
     Args:
         code: to read.
-        programs: leave out the prose and the data in folders.
         language: of standard input and of files without a known suffix; in a folder only files in it are read.
 
     Raises:
@@ -31,8 +30,6 @@ def source_files(code: Sequence[Path], language: str | None, *, programs: bool =
     every = FilesRead()
     for path in code:
         read = _read(path, language)
-        if programs and path.is_dir():
-            read = _without_prose(read)
         if not read.texts and (len(code) == 1 or not path.is_file()):
             reasons = "; ".join([*map(str, read.unread[:NAMED]), *read.remarks]) or "no file"
             raise DataError(f"{path}: nothing in it can be judged: received {reasons}; expected code")
@@ -59,20 +56,6 @@ def _read(path: Path, language: str | None) -> "FilesRead":
         no_code=read.no_code,
         left_out=read.left_out,
     )
-
-
-def _without_prose(read: "FilesRead") -> "FilesRead":
-    from assay.code import languages_of_text
-    from assay.corpora import is_prose_or_data
-
-    texts = []
-    for file in read.texts:
-        if file.language or not is_prose_or_data(file.path) or languages_of_text(file.text):
-            texts.append(file)
-        else:
-            read.left_out["prose or data"] += 1
-    read.texts = texts
-    return read
 
 
 def not_judged(read: "FilesRead") -> Iterator[str]:

@@ -1,64 +1,73 @@
-"""`assay pairs`: which files have the same structure?"""
+"""`assay pairs`: which students share code?"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.cli.code_files import not_judged, source_files
 from assay.cli.completing import complete_languages
-from assay.cli.options import output_file
+from assay.cli.options import output_file, writable_folder
 from assay.cli.terminal import echo
 from assay.errors import DataError
 
 
 def pairs_command(
-    code: Annotated[list[Path], typer.Argument(metavar="FOLDER|FILE …", help="Code of all.", show_default=False)],
+    code: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER|ZIP|FILE …",
+            help="A folder, an archive or a file for each student inside.",
+            show_default=False,
+        ),
+    ],
     *,
-    min_similarity: Annotated[
-        float, typer.Option(min=0, max=1, help="Least similarity of a pair: the share of common structure.")
-    ] = 0.5,
     template: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Code that was handed out and is ignored; repeat the option for several."),
+        typer.Option(metavar="DIR|ZIP|FILE", help="Code that was handed out: no evidence. Repeat for several."),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR|ZIP", help="An earlier course, compared with this one only. Repeat for several."),
+    ] = None,
+    anonymous: Annotated[bool, typer.Option("--anonymous", help="Replace names of students by numbers.")] = False,
     language: Annotated[
         str | None, typer.Option(autocompletion=complete_languages, help="Only files in this language.")
     ] = None,
-    out: Annotated[Path | None, output_file("Write the pairs as CSV.")] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page for each pair.", callback=writable_folder, show_default=False),
+    ] = None,
+    out: Annotated[Path | None, output_file("Write the pairs: .csv, or a page to look at: .html.")] = None,
 ) -> None:
-    """Compare all files with one another: pairs that share structure, and clusters.
+    """Compare the work of students: which pairs share what the others do not?
 
-    Names, comments and layout do not count, so code that was copied and renamed is found.
+    Names, layout, comments, order and added statements change little. A page (-o pairs.html) shows both side by side.
 
-    **Example**: `assay pairs submissions/ --template given.py`
+    **Example**: `assay pairs submissions.zip --template given/ -o pairs.html`
     """
+    from assay.api import compare_students
     from assay.cli.present import chosen_format, show
     from assay.files import write_text
-    from assay.provenance import all_pairs
-    from assay.provenance.search import add_templates, default_boilerplate
-    from assay.reports import number_of, render_csv
+    from assay.reports import render_csv
+    from assay.submissions import render_page, write_pages
 
-    read = source_files(code, language, programs=True)
-    files = read.texts
-    if len(files) < 2:  # noqa: PLR2004  a pair
-        left = "; ".join(not_judged(read))
-        raise DataError(f"received {len(files)} source file{left and f' ({left})'}, expected at least 2")
-    boilerplate = add_templates(default_boilerplate(), template) if template else None
-    result = all_pairs(files, least=min_similarity, boilerplate=boilerplate)
-    report, form = result.describe(), chosen_format()
+    comparison = compare_students(
+        code, template=template or (), earlier=earlier or (), language=language, anonymous=anonymous
+    )
+    left = list(comparison.not_compared())
+    with_code = [submission for submission in comparison.read if submission.files]
+    if len({submission.student for submission in with_code}) < 2:  # noqa: PLR2004  a pair
+        reasons = f" ({'; '.join(left)})" if left else ""
+        raise DataError(f"received {len(with_code)} submission{reasons}, expected those of at least 2 students")
+    report, form = comparison.describe(), chosen_format()
     if out is not None:
-        write_text(out, render_csv(report))
+        write_text(out, render_page(comparison) if out.suffix.lower() in {".html", ".htm"} else render_csv(report))
+    if pages is not None:
+        write_pages(comparison, pages)
     if form != "table":
         show(report, form)
         return
-    for line in result.lines():
+    for line in comparison.lines():
         echo(line)
-    for sentence in not_judged(read):
+    for sentence in left:
         echo(f"assay: note: {sentence}", err=True)
-    short = f", {len(result.too_short)} too short" if result.too_short else ""
-    echo(
-        f"assay: {number_of(len(result.paths), 'file')} compared{short}: {number_of(len(result.pairs), 'pair')} of at "
-        f"least {min_similarity:.0%}, {number_of(len(result.clusters), 'cluster')}",
-        err=True,
-    )

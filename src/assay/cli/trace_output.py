@@ -92,12 +92,16 @@ def _print_lines(
     from assay.provenance.findings import finding_line, shown_findings, sorted_findings, trace_verdict
 
     sorts = sorted_findings(files, judgement)
-    shown = [*sorts.failing, *sorts.undecided]
-    rest = list(chain.from_iterable(shown_findings(file, top, judgement) for file in files))
     folded = len(files) > 1 and not OUTPUT_SETTINGS.get().verbose
-    hidden = set(map(id, (*shown, *(sorts.similar if folded else ()))))
-    for finding in (*shown, *(finding for finding in rest if id(finding) not in hidden)):
-        echo(finding_line(finding, denials.get(id(finding))))
+    # what fails is printed first and not again, and what is folded not at all
+    printed = set(map(id, sorts.similar)) if folded else set()
+    shown = [*sorts.failing, *sorts.undecided]
+    for file in files:
+        shown += shown_findings(file, top, judgement)
+    for finding in shown:
+        if id(finding) not in printed:
+            printed.add(id(finding))
+            echo(finding_line(finding, denials.get(id(finding))))
     if folded and sorts.similar:
         echo(f"assay: note: similar code in {number_of(len(sorts.similar), 'place')}; -v lists it", err=True)
     if len(files) == 1 and not files[0].findings:

@@ -48,6 +48,7 @@ from .open import short_name as short_name
 from .open import source_name as source_name
 from .reading import FilesRead as FilesRead
 from .reading import Unread as Unread
+from .reading import files_read as files_read
 from .reading import read_content as read_content
 from .reading import read_file as read_file
 from .reading import read_folder as read_folder

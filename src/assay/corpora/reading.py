@@ -6,6 +6,7 @@ that could hold code and was not read is named with the reason.
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -165,9 +166,19 @@ def read_folder(path: Path) -> FilesRead:
         DataError: it does not exist, or cannot be read as a whole.
     """
     read = FilesRead()
-    for file in _source(path).files():
-        read.add(read_file(file))
+    for _, content in files_read(path):
+        read.add(content)
     return read
+
+
+def files_read(path: Path) -> Iterator[tuple[str, FilesRead]]:
+    """Yield path and content of each file of a folder or an archive.
+
+    Raises:
+        DataError: it does not exist, or cannot be read as a whole.
+    """
+    for file in _source(path).files():
+        yield file.path, read_file(file)
 
 
 def _source(path: Path) -> CorpusSource:

@@ -5,8 +5,6 @@ from .findings.finding import TracedFile as TracedFile
 from .findings.finding import trace_file as trace_file
 from .findings.gate import Judgement as Judgement
 from .findings.gate import judge as judge
-from .findings.pairs import PairedFiles as PairedFiles
-from .findings.pairs import all_pairs as all_pairs
 from .findings.sarif_log import sarif as sarif
 from .findings.tracing_files import trace_files as trace_files
 from .findings.verbatim import Passage as Passage

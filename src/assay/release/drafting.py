@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter
 from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.naming import Naming
+from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -88,7 +88,7 @@ def drafted(
     *,
     seed: int,
     most: int,
-    naming: Naming | None = None,
+    naming: NameSources | None = None,
     task: str = "",
 ) -> CopyDraft | str:
     """Return the copies of a task, or why there are none.
@@ -104,7 +104,7 @@ def drafted(
     """
     if LANGUAGES[language].renaming is None:
         return f"no variants in {LANGUAGES[language].title}"
-    naming = naming or Naming(unrelated=True)
+    naming = naming or NameSources(unrelated=True)
     readable = _readable(row, layout, language)
     if isinstance(readable, str):
         return readable

@@ -28,7 +28,7 @@ from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.lot import drawn_order, keyed_seed, new_key
-from assay.release.naming import Naming, read_naming
+from assay.release.naming import NameSources, read_name_sources
 from assay.release.secret_checks import MOST_CHARACTERS, most_characters
 from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_secret
 from assay.release.secret_values import (
@@ -111,7 +111,7 @@ def make_release(
     if settings.round and settings.beacon:
         raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
-    rows = json_rows(Path(tasks), notes)
+    rows = task_rows(Path(tasks), notes)
     with held_secret(secret):
         if secret.exists():
             return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
@@ -125,7 +125,7 @@ def make_release(
         return publish_version(value, beacon="", out=out, notes=notes)
 
 
-def json_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
+def task_rows(tasks: Path, notes: list[str]) -> list[SourceRow]:
     """Return the tasks as JSON holds them.
 
     Raises:
@@ -216,7 +216,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
         layout=layout,
         key=settings.test_key or new_key(),
         first=first,
-        naming=read_naming(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated),
+        naming=read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated),
         tests=TaskTests(layout, packages=packages, unverified=settings.unverified),
     )
     tasks, left_out = plan.verified_tasks(notes)
@@ -268,7 +268,7 @@ class _CopyPlan:
     layout: TaskLayout
     key: str
     first: int
-    naming: Naming
+    naming: NameSources
     tests: TaskTests
 
     def verified_tasks(self, notes: list[str]) -> tuple[list[SecretTask], dict[str, str]]:

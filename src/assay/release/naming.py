@@ -28,7 +28,7 @@ class ListedNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NameSources:
     """How the tasks of a release get their names.
 
     Attributes:
@@ -56,7 +56,7 @@ class Naming:
         return not self.unrelated or name in (self.listed or {}).get(task, {})
 
 
-def read_naming(names: str | None, rows: Sequence[SourceRow], ids: Sequence[str], *, unrelated: bool) -> Naming:
+def read_name_sources(names: str | None, rows: Sequence[SourceRow], ids: Sequence[str], *, unrelated: bool) -> NameSources:
     """Return how names are made.
 
     Args:
@@ -69,7 +69,7 @@ def read_naming(names: str | None, rows: Sequence[SourceRow], ids: Sequence[str]
         DataError: neither such a file nor such a column, or an alternative is no identifier.
     """
     if names is None:
-        return Naming(unrelated)
+        return NameSources(unrelated)
     if Path(names).is_file():
         try:
             by_task = parse_json(Path(names).read_bytes())
@@ -81,7 +81,7 @@ def read_naming(names: str | None, rows: Sequence[SourceRow], ids: Sequence[str]
             raise DataError(f"--names {names}: no such file, and no column of the tasks has alternatives")
     if not isinstance(by_task, dict) or not by_task.keys() <= set(ids):
         raise DataError(f"--names {names}: expected an object of ids of these tasks")
-    return Naming(
+    return NameSources(
         unrelated, {task: _alternatives(lists, f"--names {names}: {task}") for task, lists in by_task.items()}
     )
 

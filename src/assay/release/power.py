@@ -1,4 +1,4 @@
-"""What a test of so many tasks finds, as measured; the rows come with the package."""
+"""The measured power of a test by its number of tasks; the rows come with the package."""
 
 import tomllib
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets import cells_of
-from assay.release.making import committed_release, json_rows
+from assay.release.making import committed_release, task_rows
 from assay.release.secret_values import SecretTask
 from assay.release.settings import ReleaseSettings
 from assay.reports import Report, TabularResult, describe
@@ -27,7 +27,7 @@ class ChangedLine:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ShownCopies(TabularResult):
-    """What copies of some tasks change; they are of a key that is thrown away.
+    """The changes in copies of some tasks; they are of a key that is thrown away.
 
     Attributes:
         tasks: id of a task → its changed lines.
@@ -60,7 +60,7 @@ def show_copies(
         DataError: bad input.
     """
     settings = settings or ReleaseSettings.of(**by_name)
-    rows = json_rows(Path(tasks), [])
+    rows = task_rows(Path(tasks), [])
     step = max(1, len(rows) // SHOWN_TASKS)
     committed = committed_release(rows[::step][:SHOWN_TASKS], source=str(tasks), settings=settings, notes=[])
     return ShownCopies(

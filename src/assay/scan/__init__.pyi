@@ -9,6 +9,7 @@ from .evidence import write_evidence as write_evidence
 from .matching import Matcher as Matcher
 from .rarity import RarityTable as RarityTable
 from .rarity import fit_rarity as fit_rarity
+from .reading import FileReader as FileReader
 from .scanning import CorpusScan as CorpusScan
 from .scanning import scan_corpus as scan_corpus
 from .tasks import ScannedTask as ScannedTask
@@ -16,4 +17,7 @@ from .tasks import TaskPart as TaskPart
 from .tasks import read_tasks as read_tasks
 from .tasks import task_of as task_of
 from .units import UnitSequence as UnitSequence
+from .workers import FileWork as FileWork
+from .workers import ScanWorkers as ScanWorkers
+from .workers import file_results as file_results
 from .workers import scan_file as scan_file

@@ -273,7 +273,7 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
         DataError: it is not text, or a line is too long.
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    lines, taken = _csv_lines(stream), list[bytes]()
+    lines, pieces = _csv_lines(stream), list[bytes]()
     for raw, text in lines:
         if text.strip():
             break
@@ -283,15 +283,15 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
 
     def texts() -> Iterator[str]:
         for piece, line in chain([(raw, text)], lines):
-            taken.append(piece)
+            pieces.append(piece)
             yield line
 
     try:
         for record in csv.reader(texts(), delimiter=delimiter_of(text), strict=True):
-            yield b"".join(taken), record
-            taken.clear()
+            yield b"".join(pieces), record
+            pieces.clear()
     except csv.Error:
-        yield b"".join(taken), BROKEN
+        yield b"".join(pieces), BROKEN
         yield from ((piece, BROKEN) for piece, _ in lines)
 
 

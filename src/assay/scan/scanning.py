@@ -12,7 +12,6 @@ from assay.codec import encode
 from assay.corpora.entry import NEVER_ENTERED
 from assay.datasets import require_exists, walk
 from assay.errors import DataError
-from assay.provenance.index import PROCESSES
 from assay.reports import TabularResult
 from assay.run import Run
 from assay.scan.cleaning import write_clean
@@ -20,7 +19,7 @@ from assay.scan.evidence import ScanEvidence, ScanPlace, ScanStatus, TaskEvidenc
 from assay.scan.matching import Matcher
 from assay.scan.reading import HUB
 from assay.scan.tasks import read_tasks
-from assay.scan.workers import MOST_PLACES, FileResult, FileWork, file_results
+from assay.scan.workers import MOST_PLACES, OWN_PROCESSES, FileResult, FileWork, ScanWorkers, file_results
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,8 +59,7 @@ def scan_corpus(
     *,
     columns: Sequence[str] = (),
     blind: bool = True,
-    jobs: int | None = None,
-    readers: str = PROCESSES,
+    workers: ScanWorkers = OWN_PROCESSES,
     clean: Path | None = None,
     out: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -73,8 +71,7 @@ def scan_corpus(
         benchmarks: names, NAME=PATH, or paths of tables.
         columns: of the texts in tables; none: all text of a row.
         blind: look for code with other names too.
-        jobs: files that are read at a time; None: one for each core.
-        readers: "processes" of this machine, or "ray:ADDRESS".
+        workers: that read the files.
         clean: folder that the corpus is written to without the rows that hold a task.
         out: file of the evidence; what a killed scan continues from lies beside it.
         progress: is called with the files done and their total.
@@ -97,7 +94,7 @@ def scan_corpus(
     total = _Sum()
     with run.begun(**settings) if run else nullcontext():
         work = FileWork(matcher, tuple(columns), run.state if run else None)
-        for done, result in enumerate(file_results(files, work, jobs=jobs, readers=readers), 1):
+        for done, result in enumerate(file_results(files, work, workers), 1):
             total.add(result)
             if clean is not None:
                 write_clean(result.source, clean / _inside(result.source, corpora), result.rows)

@@ -272,6 +272,18 @@ def _fill_table(runs: UnitHashes, blocks: UnitHashes, slots: NDArray[np.int32]) 
 
 
 @compiled
+def _passing(runs: UnitHashes, blocks: UnitHashes) -> int:
+    """Move the runs that the filter lets pass to the front, without a branch; return their number."""
+    count: Any = 0
+    for at in range(len(runs)):
+        run = runs[at]
+        block, bits = _block(run, blocks)
+        runs[count] = run
+        count += np.int64(blocks[block] & bits == bits)
+    return int(count)
+
+
+@compiled
 def _count_runs(
     runs: UnitHashes,
     text: tuple[int, int],
@@ -289,10 +301,8 @@ def _count_runs(
         out: int64 [most, 2], text and part of each pair, and how many there are.
     """
     (position, stamp), (needed, had, stamps), (pairs, count) = text, counters, out
-    for run in runs:
-        block, bits = _block(run, table.filter)
-        if table.filter[block] & bits != bits:
-            continue
+    passing = _passing(runs, table.filter)
+    for run in runs[:passing]:
         at = table.slots[_slot(run, table.runs, table.slots)]
         if at < 0 or table.met[at] == stamp:
             continue

@@ -108,7 +108,7 @@ def _batches(texts: Iterable[CorpusText]) -> Iterator[list[CorpusText]]:
 
 @dataclass(frozen=True, slots=True)
 class FileWork:
-    """What a worker does with a file.
+    """The work on a file.
 
     Attributes:
         matcher: of the tasks.
@@ -142,25 +142,38 @@ class FileWork:
             return None
 
 
-def file_results(
-    files: Sequence[str], work: FileWork, *, jobs: int | None = None, readers: str = PROCESSES
-) -> Iterator[FileResult]:
+@dataclass(frozen=True, slots=True)
+class ScanWorkers:
+    """Those that read the files.
+
+    Attributes:
+        jobs: files that are read at a time; None: as many as there are cores.
+        readers: "processes", or NAME:ADDRESS of a plug-in of `assay.readers` whose readers apply functions.
+    """
+
+    jobs: int | None = None
+    readers: str = PROCESSES
+
+
+OWN_PROCESSES = ScanWorkers()
+
+
+def file_results(files: Sequence[str], work: FileWork, workers: ScanWorkers) -> Iterator[FileResult]:
     """Yield the result of each file, in order; those that are kept already are not read again.
 
     Args:
         files: paths.
         work: what is done with each.
-        jobs: files that are read at a time; None: as many as there are cores.
-        readers: "processes", or NAME:ADDRESS of a plug-in of `assay.readers` whose readers apply functions.
+        workers: that do it.
 
     Raises:
         DataError: there are no such readers.
     """
     missing = [path for path in files if work.kept(path) is None]
-    if readers != PROCESSES:
-        fresh = _on_cluster(missing, work, readers, jobs)
+    if workers.readers != PROCESSES:
+        fresh = _on_cluster(missing, work, workers)
     else:
-        jobs = min(jobs or (os.cpu_count() or 1 if _is_large(missing) else 1), len(missing))
+        jobs = min(workers.jobs or (os.cpu_count() or 1 if _is_large(missing) else 1), len(missing))
         fresh = _by_processes(missing, FileProcesses(work, jobs)) if jobs > 1 else map(work, missing)
     absent = set(missing)
     for path in files:
@@ -246,10 +259,10 @@ class ApplyingReaders(Protocol):
         ...
 
 
-def _on_cluster(files: Sequence[str], work: FileWork, readers: str, jobs: int | None) -> Iterator[FileResult]:
-    with open_readers(readers, IndexSettings(), None, jobs) as opened:
+def _on_cluster(files: Sequence[str], work: FileWork, workers: ScanWorkers) -> Iterator[FileResult]:
+    with open_readers(workers.readers, IndexSettings(), None, workers.jobs) as opened:
         if not isinstance(opened, ApplyingReaders):
-            raise DataError(f"received --readers {readers}, which read for an index alone; expected ray:ADDRESS")
+            raise DataError(f"received --readers {workers.readers}, which read for an index; expected ray:ADDRESS")
         function = partial(_packed, tasks=work.matcher.tasks, blind=work.matcher.blind, columns=work.columns)
         stamps = map(_stamp, files)
         for path, stamp, packed in zip(files, stamps, opened.each(function, map(os.fsencode, files)), strict=True):

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from assay.code import Unparsable, functions_in
+from assay.code import Unparsable, functions_in, languages_of_text, parses
 from assay.languages import languages_with
 
 CASES = {
@@ -264,3 +264,16 @@ def test_comments_before_thousands_of_functions_take_linear_time():
     """Previous siblings are collected on the way: tree-sitter searches for them from the root."""
     text = "// a\nint f(void) { return 0; }\n" * 20_000
     assert len(functions_in(text, "c")) == 20_000
+
+
+def test_a_parse_without_an_end_is_given_up(monkeypatch):
+    """As of a page of a manual that is read as TSX: the text is in no language then, and nothing hangs."""
+    text = "The quick <b> fox (jumps) over 'it's { lazy dog\n" * 500
+    with monkeypatch.context() as patch:
+        patch.setattr("assay.code.parse.trees.LEAST_STEPS", 0)
+        patch.setattr("assay.code.parse.trees.BYTES_A_STEP", 10**6)
+        with pytest.raises(Unparsable, match="too many errors"):
+            functions_in(text, "java")
+        assert not parses(text, "typescript")
+        assert languages_of_text(text) == ()
+    assert [function.name for function in functions_in("class A { int f() { return 1; } }", "java")]

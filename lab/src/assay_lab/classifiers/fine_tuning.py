@@ -140,6 +140,7 @@ def fine_tune(
     model: str,
     protocol: Protocol | None = None,
     *,
+    rows: Mapping[str, Int64Array] | None = None,
     out: Path | None = None,
     card: "Callable[[FineTunedRuns], str] | None" = None,
     progress: TrainingProgress | None = None,
@@ -150,6 +151,7 @@ def fine_tune(
         labelled: texts of people and of generators.
         model: `builtin:NAME`, a model folder or a hub id that transformers can give a classification head.
         protocol: see there; None for that of the paper.
+        rows: part → its rows; None for the split of the protocol.
         out: new folder for the network of the seed with the best validation accuracy, the results and the model card.
             A fine-tuning that was killed continues after its last finished run.
         card: text of the model card.
@@ -162,7 +164,7 @@ def fine_tune(
     protocol = protocol or Protocol()
     if out is not None:
         check_new_folder(out)
-    texts = _prepared(labelled, protocol)
+    texts = _prepared(labelled, protocol, _parts(labelled, protocol) if rows is None else dict(rows))
     store = _RunStore.of(out, texts, model, protocol=protocol)
 
     def run(pair: tuple[float, int], seed: int) -> _Trained:
@@ -320,11 +322,10 @@ def _forget_all_but_best(runs: Mapping[tuple[float, int], _Trained]) -> None:
             trained.classifier = None
 
 
-def _prepared(labelled: LabelledCode, protocol: Protocol) -> _Texts:
+def _prepared(labelled: LabelledCode, protocol: Protocol, rows: dict[str, Int64Array]) -> _Texts:
     names = np.array(labelled.generators, object)
     if protocol.task == "binary":
         names = np.where(names == HUMAN, HUMAN, GENERATED)
-    rows = _parts(labelled, protocol)
     classes = tuple(sorted(set(names[rows["train"]].tolist())))
     if len(classes) < 2:  # noqa: PLR2004  one class needs no classifier
         raise DataError(f"{len(classes)} classes in the training part, expected two or more")

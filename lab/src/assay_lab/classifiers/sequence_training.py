@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
+from transformers.utils.hub import cached_file
 
 from assay.models import check_folder, combined, files_digest, located, one_line, quiet, tokenizer_digest
 from assay.training import Batches, Ids, Processes, Training, TrainingProgress, accumulate, adamw, train, trapezoid
@@ -62,7 +63,8 @@ def weights_identity(name: str) -> str:
             tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
         return combined([files_digest([Path(source)]), tokenizer_digest(tokenizer)])
     with quiet(), one_line(name):
-        return str(AutoConfig.from_pretrained(source)._commit_hash)  # noqa: SLF001  no public name for it
+        # a file of the hub's cache lies in a folder called as its commit
+        return Path(str(cached_file(source, "config.json"))).parent.name
 
 
 def fine_tune_classifier(

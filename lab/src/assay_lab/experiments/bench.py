@@ -36,7 +36,7 @@ from assay_lab.training.finetuning import TRAIN, checkpoint_folder
 
 PAPER_SCALE = "paper"
 RUNS = "runs"
-STORES = (RUNS, "pools", "kds-trials", "bug-averages", "*.sqlite", MARKER)
+STORES = (RUNS, "pools", "kds-trials", "bug-averages", "classifiers", "*.sqlite", MARKER)
 """Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
 LONGEST_NAME = 40
 """Characters of a model's name in the name of a folder."""

@@ -167,7 +167,7 @@ def described_heat_map(matrix: HeatMap) -> Figure:
         name=matrix.name,
         title=matrix.title,
         description=f"{matrix.title}. {numbers}.",
-        chart=partial(heat_map, matrix.values),
+        chart=partial(heat_map, matrix.values, middle=matrix.middle),
         caption="",
     )
 

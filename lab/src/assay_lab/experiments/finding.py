@@ -75,11 +75,13 @@ class HeatMap:
         name: unique within the finding.
         title: one line.
         values: (row, column) → value.
+        middle: value without meaning, as 1 of a ratio; cells at or below it are pale.
     """
 
     name: str
     title: str
     values: Mapping[tuple[str, str], float]
+    middle: float = 1.0
 
 
 Part = TypeVar("Part", ValueTable, Chart, HeatMap)

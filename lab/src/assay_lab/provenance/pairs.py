@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from assay.corpora import CorpusSettings, SourceText, code_lines, source_texts
-from assay.provenance import all_pairs
+from assay.submissions import Submission, compare_submissions
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.columns import attributes
 from assay_lab.experiments.declaration import Data, Experiment, Result
@@ -93,13 +93,13 @@ KINDS: Mapping[str, Callable[[str, str, int], str]] = {
 
 
 def by_assay(files: Sequence[File]) -> np.ndarray:
-    """Return the similarity of all pairs, [n, n], as `assay pairs` has it."""
-    result = all_pairs([SourceText(str(at), file.text, "python") for at, file in enumerate(files)], least=0.0)
+    """Return the evidence of all pairs, [n, n], as `assay pairs` has it."""
+    texts = [SourceText(str(at), file.text, "python") for at, file in enumerate(files)]
+    result = compare_submissions([Submission(text.path, [text]) for text in texts])
+    numbers = [int(submission.student) for submission in result.submissions]
     matrix = np.zeros((len(files), len(files)))
-    for pair in result.pairs:
-        first, second = int(result.paths[pair.first]), int(result.paths[pair.second])
-        matrix[first, second] = matrix[second, first] = pair.similarity
-    return matrix
+    matrix[np.ix_(numbers, numbers)] = result.evidence.scores
+    return np.maximum(matrix, matrix.T)
 
 
 def by_copydetect(files: Sequence[File], python: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from assay import load
 from assay.datasets import TaskColumns, ids_of, language_of_row, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
-from assay.release import Naming, by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
+from assay.release import NameSources, by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
 from assay.scores import mid_pit
 from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array, Int64Array
@@ -23,7 +23,7 @@ from assay_lab.measuring import with_ends
 
 SMALL = "builtin:small"
 CONTROL = "builtin:control"
-NAMINGS = {"dictionary": Naming(unrelated=True), "synonyms": Naming()}
+NAMINGS = {"dictionary": NameSources(unrelated=True), "synonyms": NameSources()}
 """Kind of variant → names of its copies."""
 RATE = 5e-4
 STATISTICS = {"evidence": evidence, "mean": lambda d: d}

@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from assay.evaluation import COVERAGE
 from assay.files import parse_toml
-from assay.scan import UnitSequence, fit_rarity, scan_corpus
+from assay.scan import ScanWorkers, UnitSequence, fit_rarity, scan_corpus
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.measuring import LISTS
 from assay_lab.scan.archives import packages_in, texts_in
@@ -65,7 +65,9 @@ def false_rows(scale: int, seed: int, data: Data) -> Result:  # noqa: ARG001  no
     packages = packages_in(data["packages"])[:scale]
     benchmarks = [f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data]
     began = time.process_time()
-    scanned = scan_corpus(list(map(str, packages)), benchmarks, jobs=1, out=data["work"] / "accused.jsonl")
+    scanned = scan_corpus(
+        list(map(str, packages)), benchmarks, workers=ScanWorkers(jobs=1), out=data["work"] / "accused.jsonl"
+    )
     seconds = time.process_time() - began
     readings = parse_toml(READINGS.read_text("utf-8"))["reading"]
     texts: dict[str, list[str]] = {}

@@ -11,8 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.files import write_text
+from assay.files import write_json, write_text
 from assay_lab.experiments.papers import paper
+from assay_lab.rewrites.building import DATA_SETS
+from assay_lab.rewrites.writing import MANIFEST
 from assay_lab.stand_ins.home import mark
 from assay_lab.stand_ins.texts import LANGUAGES, functions, invented, passages
 
@@ -21,6 +23,8 @@ TASKS = 160
 TEXTS = 24
 """Passages of a table with labels, half of them members."""
 BUGS = 6
+PROMPTS = 10
+"""Tasks of each split of MBPP: as many as its smallest, "prompt", has."""
 DATA = "data"
 """Folder of what is not on the hub."""
 PROJECTS = {
@@ -78,11 +82,12 @@ def humaneval_rows(_split: str) -> Iterator[Row]:
 def mbpp_rows(split: str) -> Iterator[Row]:
     """Yield tasks of MBPP."""
     first = {"prompt": 1, "test": 11, "validation": 511, "train": 601}[split]
-    for number in range(first, first + BUGS):
+    place = TASKS + ("prompt", "test", "validation", "train").index(split) * PROMPTS
+    for number, text in enumerate(functions(TASKS + 4 * PROMPTS)[place : place + PROMPTS], start=first):
         yield {
             "task_id": number,
             "text": f"Write function {number} of a rehearsal.",
-            "code": invented("python", number, 8),
+            "code": text,
             "test_list": ["assert True"],
             "test_setup_code": "",
             "challenge_test_list": [],
@@ -247,13 +252,22 @@ def lay_folders(data: Path) -> None:
     for language in ("java", "python"):
         rows = [{"id": str(number), "text": invented(language, number, 12)} for number in range(BUGS)]
         write_lines(data / "new" / f"new-{language}.jsonl", rows)
-    mark(data / "deco")
-    write_lines(data / "deco" / "binary.jsonl", deco_rows())
+    lay_deco(mark(data / "deco"))
     mark(data / "pile")
     for at, title in enumerate(paper("kds").tables["table-6"].values):
         if title != "Average":
             rows = [{"text": text, "label": n % 2} for n, text in enumerate(passages(48 + 8 * at, TEXTS))]
             write_lines(data / "pile" / f"{title}.jsonl", rows)
+
+
+def lay_deco(folder: Path) -> None:
+    """Write a folder as `assay lab build-authorship` does: both data sets, and the numbers of Table 1."""
+    rows = list(deco_rows())
+    authors = ("human", *paper("deco").models)
+    table = {"authors": authors, "languages": {language: [TEXTS] * len(authors) for language in LANGUAGES}}
+    for name in DATA_SETS:
+        write_lines(folder / name / "test.jsonl", rows)
+    write_json(folder / MANIFEST, {"schema": 1, "table_1": dict.fromkeys(DATA_SETS, table)})
 
 
 def deco_rows() -> Iterator[Row]:
@@ -262,7 +276,9 @@ def deco_rows() -> Iterator[Row]:
     for language, task in product(LANGUAGES, range(TEXTS)):
         for at, author in enumerate(authors):
             text = invented(language, task, at)
-            yield {"task": f"{language}-{task}", "generator": author, "language": language, "code": text}
+            group = f"{language}-{task}"
+            row = {"id": f"{group}-{author}", "text": text, "language": language, "label": author, "group": group}
+            yield row
 
 
 def lay_down(home: Path) -> None:

@@ -56,14 +56,14 @@ LLAMA = Architecture("llama", frame="<s> $A")
 ROBERTA = Architecture(
     "roberta",
     {**DECODER, "max_position_embeddings": 514, "type_vocab_size": 1},
-    "AutoModelForMaskedLM",
-    "<s> $A </s>",
+    head="AutoModelForMaskedLM",
+    frame="<s> $A </s>",
 )
 T5 = Architecture(
     "t5",
     {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "n_positions": 512},
-    "AutoModelForSeq2SeqLM",
-    "$A </s>",
+    head="AutoModelForSeq2SeqLM",
+    frame="$A </s>",
 )
 BART = Architecture(
     "bart",
@@ -77,8 +77,8 @@ BART = Architecture(
         "decoder_ffn_dim": 64,
         "max_position_embeddings": 1024,
     },
-    "AutoModelForSeq2SeqLM",
-    "<s> $A </s>",
+    head="AutoModelForSeq2SeqLM",
+    frame="<s> $A </s>",
 )
 CODEGEN = Architecture("codegen", {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "n_positions": 2048})
 FALCON = Architecture("falcon", {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4})

@@ -1,3 +1,4 @@
+from .configuration import ALL as ALL
 from .configuration import SCALES as SCALES
 from .configuration import Configuration as Configuration
 from .configuration import NamesFrom as NamesFrom

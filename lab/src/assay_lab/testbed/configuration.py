@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NEVER_SEEN = "never-seen"
 FRESH = "fresh"
 TRAINING_FILES = "training-files"
+ALL = "all"
+"""Value of `members`: all texts that pass the filter, one half trained on."""
 SCALES = ("smoke", "full", "paper")
 NamesFrom = Literal["dictionary", "synonyms", "self"]
 """Source of the names in rewritings; "self" is the judged checkpoint."""
@@ -43,10 +45,13 @@ class PlantSettings:
             same, and functions of installed packages outside its training data), a benchmark's name, or a path.
         path: of a benchmark: its file or folder.
         text, group, language, split, part, subset, limit: as `assay audit` takes them.
-        members: texts that are trained on and judged; as many others are held out and judged.
+        members: texts that are trained on and judged; as many others are held out and judged. "all": half of those that
+            are there and pass the filter, as in the paper.
         calibration_members: texts that are trained on and fit thresholds.
         calibration_nonmembers: texts that are held out, fit thresholds and calibrate.
         unseen: clean texts that nothing was fitted on.
+        calibration_source: name of a benchmark or a path where the other parts come from; None for `source`. They are
+            then not filtered.
         per_group: most texts taken from one group.
         characters: shortest and longest text.
         near_duplicate: share of the smaller text's 5-token shingles that makes two texts near-duplicates.
@@ -62,10 +67,11 @@ class PlantSettings:
     part: str | None = None
     subset: str | None = None
     limit: int | None = None
-    members: int = 200
+    members: int | Literal["all"] = 200
     calibration_members: int = 60
     calibration_nonmembers: int = 120
     unseen: int = 100
+    calibration_source: str | None = None
     per_group: int = 12
     characters: tuple[int, int] = (1, 1_000_000)
     near_duplicate: float = 0.5
@@ -177,7 +183,10 @@ def configuration_from(values: object, source: str) -> Configuration:
         configuration = TypeAdapter(Configuration).validate_json(json.dumps(values, default=str), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
+        # of a value that may be of two types the last part is a type
+        where = (
+            ".".join(map(str, first["loc"][:2] if first["loc"][1:2] == ("members",) else first["loc"])) or "the file"
+        )
         raise DataError(f"{source}: {where} = {first['input']!r}: {first['msg'].lower()}") from error
     check(configuration, source)
     return configuration
@@ -192,7 +201,7 @@ def check(configuration: Configuration, source: str) -> None:
     data, training = configuration.data, configuration.training
     epochs = training.checkpoints
     rules = (
-        (data.members >= 1, f"data.members = {data.members}: expected at least 1"),
+        (data.members == ALL or data.members >= 1, f"data.members = {data.members}: expected at least 1, or all"),
         (data.calibration_members >= 2, f"data.calibration_members = {data.calibration_members}: expected at least 2"),  # noqa: PLR2004
         (
             data.calibration_nonmembers >= 20,  # noqa: PLR2004  as `assay.evaluation.calibration` asks

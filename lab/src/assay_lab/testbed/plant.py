@@ -29,9 +29,9 @@ from assay.evaluation import ShingleIndex
 from assay.files import atomic_path, write_text
 from assay.models import combined
 from assay.types import MEMBER, NONMEMBER, Sample
-from assay_lab.columns import having, text_column
+from assay_lab.columns import having, of_length, text_column
 from assay_lab.mappings import enumerated
-from assay_lab.testbed.configuration import PlantSettings
+from assay_lab.testbed.configuration import ALL, PlantSettings
 
 PARTS: Mapping[str, str] = {
     "member": MEMBER,
@@ -81,7 +81,14 @@ def part_column(samples: Iterable[Sample]) -> NDArray[np.str_]:
     return np.array([str(sample.metadata["part"]) for sample in samples])
 
 
-def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence[bool | None] | None = None) -> Planted:
+def plant(
+    dataset: Dataset,
+    data: PlantSettings,
+    *,
+    seed: int,
+    easiest: Sequence[bool | None] | None = None,
+    elsewhere: Dataset | None = None,
+) -> Planted:
     """Assign texts to parts.
 
     Args:
@@ -90,6 +97,7 @@ def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence
         seed: another seed gives another split.
         easiest: for each sample, whether the base model finds it easier than its variants (None where there are too
             few variants); only texts with False stay. None leaves out nothing.
+        elsewhere: candidates of the parts that are not judged; None for those of `dataset`.
 
     Raises:
         DataError: too few texts or groups for the parts.
@@ -107,37 +115,59 @@ def plant(dataset: Dataset, data: PlantSettings, *, seed: int, easiest: Sequence
         else:
             sized.append(sample)
     ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
+    others = of_length(elsewhere.samples, *data.characters) if elsewhere else []
+    ordered += sorted(others, key=lambda sample: _draw(seed, sample.id))
     fresh = ShingleIndex(text_column(ordered)).first_of_each_kind(data.near_duplicate)
     distinct = list(compress(ordered, fresh))
     left_out["near-duplicate of another"] += len(ordered) - len(distinct)
-    assigned = _assigned(distinct, data, seed)
+    sizes = {
+        "calibration-member": data.calibration_members,
+        "calibration-nonmember": data.calibration_nonmembers,
+        "unseen": data.unseen,
+    }
+    own = distinct
+    assigned: list[Sample] = []
+    if elsewhere:
+        own = distinct[: int(fresh[: len(sized)].sum())]
+        assigned = _assigned(distinct[len(own) :], data, seed=seed, sizes=sizes)
+        sizes = {}
+    room = _room(own, data)
+    members = (room - sum(sizes.values())) // 2 if data.members == ALL else int(data.members)
+    if members < 1:
+        raise DataError(f"{room} texts are there for members = {data.members!r} and {sum(sizes.values())} others")
+    assigned += _assigned(own, data, seed=seed, sizes={"member": members, "nonmember": members, **sizes})
     left_out["not needed"] += len(distinct) - len(assigned)
     places = list(PARTS)
     samples = sorted(assigned, key=lambda sample: (places.index(str(sample.metadata["part"])), sample.id))
     return Planted(tuple(samples), dict(+left_out), dataset.notes)
 
 
-def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int) -> list[Sample]:
-    """Assign whole groups to parts, in the order of a hash, each to the part that is the least full."""
-    sizes = {
-        "member": data.members,
-        "nonmember": data.members,
-        "calibration-member": data.calibration_members,
-        "calibration-nonmember": data.calibration_nonmembers,
-        "unseen": data.unseen,
-    }
+def _grouped(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """Return the texts by group; a text without a group is one of its own."""
     groups: dict[str, list[Sample]] = {}
     for sample in samples:
         groups.setdefault(sample.group if sample.group is not None else f"\0{sample.id}", []).append(sample)
+    return groups
+
+
+def _room(samples: Iterable[Sample], data: PlantSettings) -> int:
+    """Return how many texts can be taken."""
+    return sum(min(len(group), data.per_group) for group in _grouped(samples).values())
+
+
+def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int, sizes: Mapping[str, int]) -> list[Sample]:
+    """Assign whole groups to parts, in the order of a hash, each to the part that is the least full."""
+    groups = _grouped(samples)
     chosen: list[Sample] = []
     missing = dict(sizes)
+    is_least = data.members == ALL and "member" in sizes  # groups of several texts may leave a place or two empty
     for name in sorted(groups, key=lambda name: _draw(seed, name)):
         part = max(missing, key=lambda part: missing[part] / max(1, sizes[part]))
         drawn = groups[name][: min(data.per_group, missing[part])]
         missing[part] -= len(drawn)
         chosen += [replace(s, label=PARTS[part], metadata={**s.metadata, "part": part}) for s in drawn]
-    if any(missing.values()):
-        room = sum(min(len(group), data.per_group) for group in groups.values())
+    if any(missing.values()) and not is_least:
+        room = _room(samples, data)
         requested = enumerated(sizes, "{1} {0}")
         raise DataError(
             f"{sum(sizes.values())} texts are requested ({requested}); "

@@ -30,7 +30,7 @@ from assay_lab.testbed.configuration import Configuration, as_json, read_configu
 from assay_lab.testbed.evaluate import evaluate, filter_verdicts
 from assay_lab.testbed.evaluation_result import Evaluation
 from assay_lab.testbed.plant import FOLDER, TEXTS, Planted, plant, read_planted, write_planted
-from assay_lab.testbed.sources import general_texts, plantable
+from assay_lab.testbed.sources import calibrating, general_texts, plantable
 from assay_lab.training.finetuning import TRAIN, Task, checkpoint_folder, finetune
 from assay_lab.training.processes import launched
 from assay_lab.training.recipes import keep_recipe
@@ -111,7 +111,8 @@ def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE
     began = time.monotonic()
     dataset = plantable(configuration.data)
     verdicts = filter_verdicts(configuration, dataset.samples, watchers.scoring) if configuration.data.filter else None
-    planted = plant(dataset, configuration.data, seed=configuration.seed, easiest=verdicts)
+    elsewhere = calibrating(configuration.data)
+    planted = plant(dataset, configuration.data, seed=configuration.seed, easiest=verdicts, elsewhere=elsewhere)
     filtered_by = files_digest(_base(configuration).folders) if configuration.data.filter else None
     source = {"source": dataset.source, "source_digest": dataset.digest, "filtered_by": filtered_by}
     note(out, {**source, "seconds_planting": _since(began)})

@@ -59,6 +59,13 @@ def plantable(data: PlantSettings) -> Dataset:
     return read_dataset(data.source, selection)
 
 
+def calibrating(data: PlantSettings) -> Dataset | None:
+    """Return the texts of the parts that are not judged, where they come from elsewhere; errors as `plantable`."""
+    if data.calibration_source is None:
+        return None
+    return plantable(PlantSettings(source=data.calibration_source, part=data.part))
+
+
 def never_seen_functions() -> Dataset:
     """Return the standard-library functions that `builtin:small` never saw; the group is the package."""
     doses = known_dose_functions()

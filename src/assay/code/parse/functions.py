@@ -86,7 +86,10 @@ def functions_in(text: str, language: str) -> tuple[Function, ...]:
     root = raw_tree(source, syntax.grammar).root_node
     if root.has_error:  # a header of C that is C++, TypeScript with elements of JSX: a later syntax reads all of it
         for other in entry.syntax[1:]:
-            other_root = raw_tree(source, other.grammar).root_node
+            try:
+                other_root = raw_tree(source, other.grammar).root_node
+            except Unparsable:
+                continue
             if not other_root.has_error:
                 syntax, root = other, other_root
                 break

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from assay.code.parse.python_source import REFUSALS, python_tree
-from assay.code.parse.trees import raw_tree
+from assay.code.parse.trees import Unparsable, raw_tree
 from assay.languages import BASES, LANGUAGES, OUTLINES, PYTHON_PARSER, SIGNS
 
 # A test whether a text follows the grammar of a language.
@@ -32,7 +32,10 @@ def parses(text: str, language: str) -> bool:
     if entry is None or not entry.syntax:
         raise ValueError(f"received the language {language!r}, expected one with a grammar")
     if entry.grammar != PYTHON_PARSER:
-        return not raw_tree(text.encode("utf-8", "surrogatepass"), entry.grammar).root_node.has_error
+        try:
+            return not raw_tree(text.encode("utf-8", "surrogatepass"), entry.grammar).root_node.has_error
+        except Unparsable:
+            return False
     try:
         python_tree(text)
     except REFUSALS:
@@ -97,7 +100,10 @@ def error_share(text: str, language: str) -> float:
                 return 0.0
             continue
         raw = reading.encode("utf-8", "surrogatepass")
-        waiting = [raw_tree(raw, grammar).root_node]
+        try:
+            waiting = [raw_tree(raw, grammar).root_node]
+        except Unparsable:
+            continue
         size = count = 0
         while waiting:
             node = waiting.pop()

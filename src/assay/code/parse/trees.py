@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -131,9 +132,26 @@ def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ())
     return Tree(text, root=_nodes(tree, offsets), shape=str(tree.root_node), hidden=tuple(hidden))
 
 
+LEAST_STEPS, BYTES_A_STEP = 2000, 10
+"""Reports of progress that a parse may make: some number, and one for so many bytes. Code makes one in a hundred."""
+
+_CHUNK = 1 << 16
+
+
 def raw_tree(encoded: bytes, grammar: str) -> tree_sitter.Tree:
-    """Return the tree of tree-sitter, errors included."""
-    return tree_sitter.Parser(loaded(grammar)).parse(encoded)
+    """Return the tree of tree-sitter, errors included.
+
+    Raises:
+        Unparsable: the parser recovers from errors without an end. A page of a manual, read as TSX, took gigabytes.
+    """
+    steps = itertools.count(1)
+    most = LEAST_STEPS + len(encoded) // BYTES_A_STEP
+    try:
+        return tree_sitter.Parser(loaded(grammar)).parse(
+            lambda offset, _: encoded[offset : offset + _CHUNK], progress_callback=lambda *_: next(steps) > most
+        )
+    except ValueError as error:
+        raise Unparsable("too many errors to recover from") from error
 
 
 def _without(text: str, hidden: Sequence[tuple[int, int]]) -> str:

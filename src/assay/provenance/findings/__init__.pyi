@@ -28,9 +28,6 @@ from .gate import judge as judge
 from .gate import read_baseline as read_baseline
 from .gate import write_baseline as write_baseline
 from .identifiers import place_swhid as place_swhid
-from .pairs import SIMILAR as SIMILAR
-from .pairs import PairedFiles as PairedFiles
-from .pairs import all_pairs as all_pairs
 from .sarif_log import sarif as sarif
 from .tracing_files import trace_files as trace_files
 from .verbatim import Passage as Passage

@@ -262,7 +262,7 @@ class SortedFindings:
 
     @property
     def folded(self) -> str:
-        """What a first screen leaves out, in one sentence; "" for nothing."""
+        """The findings that a first screen leaves out, in one sentence; "" for none."""
         counts = Counter(_licence(finding.places[0].origin.licence) for finding in self.passing)
         licences = ", ".join(f"{licence} {count:,}" for licence, count in counts.most_common(MOST_LICENCES))
         if len(counts) > MOST_LICENCES:
@@ -298,7 +298,7 @@ def finding_tables(files: Sequence[TracedFile], judgement: Judgement | None = No
     for name, title in _TITLES.items():
         rows = [finding_row(finding, denials.get(id(finding))) for finding in getattr(sorts, name)]
         if rows:
-            tables.append(Table(name, title, FINDING_COLUMNS, rows=tuple(rows)))
+            tables.append(Table(name, title, columns=FINDING_COLUMNS, rows=tuple(rows)))
     return tuple(tables)
 
 

@@ -78,7 +78,8 @@ class SearchQuery:
     def too_short(self) -> str | None:
         """Reason why no channel decides anything; None where one can."""
         reasons = list(filter(None, map(attrgetter("too_short"), self.evidence)))
-        return "; ".join(reasons) if len(reasons) == len(self.evidence) else None
+        # the first channel needs the least
+        return reasons[0] if reasons and len(reasons) == len(self.evidence) else None
 
 
 def read_query(text: str, language: str | None, index: Searchable, boilerplate: Boilerplate) -> SearchQuery:

@@ -40,9 +40,9 @@ function licenceBadge(licence) {
 
 const KINDS = { characters: "the same code", tokens: "the same code under other names", vector: "similar code, no common line" };
 const confidence = (finding) => {
-  if (finding.confidence === null) return "confidence not measured";
-  const share = `${(Math.floor(finding.confidence * 1000) / 10).toFixed(1)} %`;
-  return finding.is_copy ? `confidence ${share}` : `more alike than ${share} of unrelated code`;
+  // of what is no copy it says only that the likeness is no chance
+  if (!finding.is_copy) return "no copy";
+  return finding.confidence === null ? "confidence not measured" : `confidence ${(Math.floor(finding.confidence * 1000) / 10).toFixed(1)} %`;
 };
 const range = (lines) => lines.split("-").map(Number).concat(Number(lines.split("-")[0])).slice(0, 2);
 
@@ -91,33 +91,100 @@ function coloured(text, language) {
   return pieces;
 }
 
+// the pieces of each line, a piece as [colour, text]
 function colouredLines(text, language) {
   const lines = [[]];
-  for (const [colour, piece] of coloured(text, language)) {
+  for (const [colour, piece] of coloured(text.replace(/\r\n?/g, "\n").replace(/\n$/, ""), language)) {
     piece.split("\n").forEach((part, at) => {
       if (at) lines.push([]);
-      if (part) lines.at(-1).push(colour ? element("span", part, colour) : document.createTextNode(part));
+      if (part) lines.at(-1).push([colour, part]);
     });
   }
   return lines;
 }
 
-function showCode(box, text, language, firstLine, ranges) {
-  const lines = colouredLines(text.replace(/\r\n?/g, "\n").replace(/\n$/, ""), language);
-  box.replaceChildren(
-    ...lines.map((content, at) => {
-      const number = firstLine + at;
-      const line = element("div", "", ranges.some(([low, high]) => low <= number && number <= high) ? "line hit" : "line");
-      // one box for all pieces: a line is a flex container, which would drop the spaces between its items
-      const whole = element("span", "");
-      whole.append(...(content.length ? content : [" "]));
-      line.append(whole);
-      line.dataset.line = number;
-      return line;
-    }),
-  );
-  const hit = box.querySelector(".hit");
-  if (hit) box.scrollTop = hit.offsetTop - box.offsetTop - 24;
+const NAME = /^[A-Za-z_$][\w$]*$/;
+const isFree = ([colour, text]) => colour === "string" || colour === "number" || (!colour && NAME.test(text));
+
+// what stays of a line where names and literals are free, "" for one that shows nothing
+function shapeOf(pieces) {
+  const code = pieces.filter(([colour, text]) => colour !== "comment" && text.trim());
+  return code.length > 1 ? code.map((piece) => (isFree(piece) ? "x" : piece[1].trim())).join(" ") : "";
+}
+
+const MOST_CELLS = 4e6; // of the table that aligns two texts
+
+// pairs of lines that correspond, ascending on both sides: the longest common sequence, equal lines before equal shapes
+function aligned(mine, there) {
+  if (mine.length * there.length > MOST_CELLS) return [];
+  const words = (lines) => lines.map((pieces) => pieces.map(([, text]) => text).join("").trim());
+  const [texts, others, shapes, otherShapes] = [words(mine), words(there), mine.map(shapeOf), there.map(shapeOf)];
+  const width = there.length + 1;
+  const best = new Int32Array((mine.length + 1) * width);
+  const worth = (i, j) => (texts[i] && texts[i] === others[j] ? 3 : shapes[i] && shapes[i] === otherShapes[j] ? 2 : 0);
+  for (let i = mine.length - 1; i >= 0; i--) {
+    for (let j = there.length - 1; j >= 0; j--) {
+      const pair = worth(i, j);
+      best[i * width + j] = Math.max(best[(i + 1) * width + j], best[i * width + j + 1], pair && pair + best[(i + 1) * width + j + 1]);
+    }
+  }
+  const pairs = [];
+  for (let i = 0, j = 0; i < mine.length && j < there.length; ) {
+    const pair = worth(i, j);
+    if (pair && best[i * width + j] === pair + best[(i + 1) * width + j + 1]) pairs.push([i++, j++]);
+    else if (best[i * width + j] === best[(i + 1) * width + j]) i++;
+    else j++;
+  }
+  return pairs;
+}
+
+// number of a piece among the free ones of two corresponding lines → what the other side has in its place
+function renamed(pieces, other) {
+  const free = other.filter(isFree);
+  return pieces.filter(isFree).map(([, text], at) => (free[at] && free[at][1] !== text ? free[at][1] : ""));
+}
+
+function lineElement(pieces, number, isHit, others) {
+  const line = element("div", "", isHit ? "line hit" : "line");
+  // one box for all pieces: a line is a flex container, which would drop the spaces between its items
+  const whole = element("span", pieces.length ? "" : " ");
+  let free = 0;
+  for (const piece of pieces) {
+    const instead = isFree(piece) ? others[free++] : "";
+    const part = instead ? element("mark", piece[1], piece[0]) : element("span", piece[1], piece[0]);
+    if (instead) part.title = `on the other side: ${instead}`;
+    whole.append(part);
+  }
+  line.append(whole);
+  line.dataset.line = number;
+  return line;
+}
+
+// a side is {box, lines, first, ranges}; corresponding lines stand at one height, with gaps where a side has none
+function showSides(sides) {
+  const [mine, there] = sides;
+  const rows = [[], []];
+  const ends = [0, 0];
+  for (const pair of [...aligned(mine.lines, there.lines), [mine.lines.length, there.lines.length]]) {
+    const isLast = pair[0] === mine.lines.length;
+    sides.forEach((side, at) => {
+      const add = (number, others) => {
+        const hit = side.ranges.some(([low, high]) => low <= side.first + number && side.first + number <= high);
+        rows[at].push(lineElement(side.lines[number], side.first + number, hit, others));
+      };
+      const gap = Math.max(pair[0] - ends[0], pair[1] - ends[1]) - (pair[at] - ends[at]);
+      for (let number = ends[at]; number < pair[at]; number++) add(number, []);
+      if (!isLast) {
+        for (let filler = 0; filler < gap; filler++) rows[at].push(element("div", "", "line gap"));
+        add(pair[at], renamed(side.lines[pair[at]], sides[1 - at].lines[pair[1 - at]]));
+      }
+    });
+    ends[0] = pair[0] + 1;
+    ends[1] = pair[1] + 1;
+  }
+  sides.forEach((side, at) => side.box.replaceChildren(...rows[at]));
+  const hit = there.box.querySelector(".hit") || mine.box.querySelector(".hit");
+  for (const { box } of sides) if (hit) box.scrollTop = hit.offsetTop - hit.parentNode.offsetTop - 24;
 }
 
 // both sides scroll by the same distance, from where their first matched lines are level
@@ -147,8 +214,10 @@ async function fill(item, finding, query, language) {
   const match = finding.places[0];
   try {
     const stored = await ask(`api/documents/${match.document_id}`);
-    showCode(mine, query, language, 1, finding.lines.map(range));
-    showCode(there, stored.text, stored.language || language, match.first_line, match.lines.map(range));
+    showSides([
+      { box: mine, lines: colouredLines(query, language), first: 1, ranges: finding.lines.map(range) },
+      { box: there, lines: colouredLines(stored.text, stored.language || language), first: match.first_line, ranges: match.lines.map(range) },
+    ]);
     item.querySelector(".there").textContent = match.path;
     scrollTogether(mine, there);
   } catch (error) {
@@ -225,7 +294,8 @@ async function trace(event) {
     const answer = await ask("api/trace", body);
     showAnswer(answer, query);
     const further = answer.further ? ` ${answer.further} more with a larger number of sources.` : "";
-    status.textContent = `${answer.explanation}${further} ${Math.round(performance.now() - began)} ms.`;
+    const time = `${Math.round(performance.now() - began)} ms.`;
+    status.textContent = answer.too_short ? time : `${answer.explanation}${further} ${time}`;
   } catch (error) {
     showAnswer({ verdict: "no answer", findings: [], language: null }, query);
     status.className = "problem";
@@ -252,7 +322,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
 
 async function showIndex() {
   const info = await ask("api/info");
-  byId("about").textContent = `${info.documents.toLocaleString("en")} documents in the index`;
+  byId("about").textContent = `${info.documents.toLocaleString("en")} ${info.documents === 1 ? "document" : "documents"} in the index`;
   byId("language").append(...info.languages.map((name) => element("option", name)));
   for (const option of [...byId("method").options]) option.disabled = !info.methods.includes(option.value);
   byId("method").value = info.methods.includes("union") ? "union" : info.methods[0];

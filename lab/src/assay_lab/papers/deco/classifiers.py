@@ -1,36 +1,45 @@
 """Tables 3, 5, 6 and 9 and Figures 20 and 23 of DECo: which author wrote a text, with comments and without.
 
-The paper fine-tunes three encoders. In their place stands a linear model on character n-grams, which sees comments and
-white space as they do; the paper's values are printed beside it.
+The paper fine-tunes three encoders, and so does the scale "paper"; `--model` names others. Beside them stands a linear
+model on character n-grams, which sees comments and white space as they do.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from operator import attrgetter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score
 
-from assay.datasets import split_by_group
 from assay.evaluation import Estimate
-from assay.types import Float64Array, Sample
-from assay_lab.columns import attributes, label_column, text_column
-from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable, over_seeds
+from assay.models import combined
+from assay.types import Float64Array, Int64Array, Sample
+from assay_lab.classifiers.fine_tuning import PARTS, RESULT, fine_tune
+from assay_lab.classifiers.labelled import LabelledCode
+from assay_lab.classifiers.settings import Protocol
+from assay_lab.columns import at_places, attributes, label_column, own_group_column, text_column
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.deco.collections import PAPER, AuthorTexts, collection, heading
+from assay_lab.papers.deco.collections import PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay_lab.papers.deco.tables import OVERALL
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 OURS = "linear, characters (ours)"
+FINE_TUNED = " (fine-tuned here)"
+CLASSIFIERS = "classifiers"
+"""Folder of the encoders in the folder of experiments."""
 SEEDS = 5
-SPLIT = {"training": 0.8, "validation": 0.1, "test": 0.1}
+SPLIT = ("training", "validation", "test")
 STRENGTHS = (0.3, 3.0, 30.0)
 """Inverse regularisation, chosen on the validation part, where the paper chooses rate and batch."""
 FEWEST = 2
@@ -56,9 +65,10 @@ class Result:
 
 def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> Result | None:
     """Fit on eight tenths of the tasks, and judge on one tenth; None where a part lacks texts of two authors."""
-    parts = split_by_group(samples, SPLIT, seed=seed)
     texts, labels = {}, {}
-    for name, part in parts.items():
+    parts = {}
+    for name, rows in exact_split(samples, seed).items():
+        parts[name] = part = at_places(samples, rows.tolist())
         texts[name] = text_column(part)
         labels[name] = list(map(str, label_column(part)))
     if min(len(set(labels["training"])), len(set(labels["test"]))) < FEWEST:
@@ -85,6 +95,68 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
         accuracy=float(np.mean(answers == np.array(truths))),
         confusion=confusion_matrix(truths, answers, labels=list(authors), normalize="true"),
     )
+
+
+def exact_split(samples: Sequence[Sample], seed: int) -> dict[str, Int64Array]:
+    """Return the rows of each part: eight, one and one tenth of the tasks, exact to one task."""
+    tasks = np.array(own_group_column(samples))
+    names = np.unique(tasks)
+    places = np.random.default_rng(seed).permutation(len(names))
+    tested = max(1, round(len(names) / 10))
+    order = dict(zip(names[places].tolist(), range(len(names)), strict=True))
+    place = np.array(at_places(order, tasks.tolist()))
+    part = np.where(place < tested, 2, np.where(place < 2 * tested, 1, 0))
+    return {name: np.flatnonzero(part == at) for at, name in enumerate(SPLIT)}
+
+
+def encoders_of(bench: Bench, printed: PrintedTable | None = None) -> dict[str, str]:
+    """Return row → encoder that is fine-tuned: those of the user, or at the scale "paper" those of a table.
+
+    Args:
+        bench: of the experiment.
+        printed: the table; None for the encoders of all tables.
+    """
+    if bench.models and bench.data:
+        return {Path(model).name: model for model in bench.models}
+    if bench.scale != PAPER_SCALE:
+        return {}
+    rows = PAPER.classifiers if printed is None else printed.rows("Accuracy")
+    return {row: PAPER.classifiers[row] for row in rows}
+
+
+def fine_tuned(bench: Bench, texts: AuthorTexts, model: str) -> dict[str, list[Result]]:
+    """Return language → one result for each seed of a fine-tuned encoder; runs that are finished are read."""
+    sizes = sizes_at(bench)
+    first = bench.seeds[0]
+    protocol = Protocol(
+        rates=sizes.rates, batches=sizes.batches, epochs=sizes.epochs, seeds=tuple(range(first, first + sizes.seeds))
+    )
+    by_language: dict[str, list[Result]] = {}
+    for language in texts.strata:
+        samples = texts.of(language)
+        if len(texts.labels(language)) < FEWEST:
+            continue
+        bench.watchers.begin(f"{model} on {language}")
+        split = exact_split(samples, first)
+        rows = dict(zip(PARTS, split.values(), strict=True))
+        key = combined([model, asdict(protocol), text_column(samples), list(map(str, label_column(samples)))])[:16]
+        folder = bench.out / CLASSIFIERS / key
+        if not folder.exists():
+            labelled = LabelledCode.of(samples, stratum_of)
+            fine_tune(labelled, model, protocol, rows=rows, out=folder, progress=bench.watchers.training)
+        stored = json.loads((folder / RESULT).read_text("utf-8"))
+        by_language[language] = [result_of(run, stored["classes"], texts.authors) for run in stored["runs"]]
+    return by_language
+
+
+def result_of(run: Mapping[str, Any], classes: Sequence[str], authors: Sequence[str]) -> Result:
+    """Return the result of one seed, its confusion matrix with all authors in rows and columns, rows of sum 1."""
+    counts = np.zeros((len(authors), len(authors)))
+    places = [list(authors).index(name) for name in classes]
+    counts[np.ix_(places, places)] = run["confusion"]
+    overall = run["test"]["overall"]
+    totals = np.maximum(counts.sum(1, keepdims=True), 1)
+    return Result(f1=overall["macro_f1"], accuracy=overall["accuracy"], confusion=counts / totals)
 
 
 def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
@@ -116,21 +188,30 @@ def seeds_mean(values: Sequence[float]) -> Estimate | None:
     return over_seeds([Estimate(value, np.nan, np.nan, reason="one seed") for value in values], share=True)
 
 
+def all_results(bench: Bench, texts: AuthorTexts, printed: PrintedTable | None) -> dict[str, dict[str, list[Result]]]:
+    """Return classifier → language → results: the n-grams, then the encoders."""
+    by_row = {OURS: results(bench, texts)}
+    for row, model in encoders_of(bench, printed).items():
+        by_row[f"{row}{FINE_TUNED}"] = fine_tuned(bench, texts, model)
+    return by_row
+
+
 def comparison(bench: Bench, number: str, title: str, *, comments: Sequence[bool]) -> Finding:
     """Return ours beside the models of a table of the paper."""
     whole = collection(bench)
     printed = PAPER.tables[number]
-    by_language = {kept: results(bench, whole if kept else whole.bare()) for kept in comments}
-    first = by_language[comments[0]]
+    measured = {kept: all_results(bench, whole if kept else whole.bare(), printed) for kept in comments}
+    first = measured[comments[0]][OURS]
     languages = [*first, OVERALL] if first else []
     heads = [*map(heading, languages), *paper_headings(printed.columns)]
     no_paper, no_ours = [None] * len(printed.columns), [None] * len(languages)
     tables = []
     for measure in MEASURES:
         lines = []
-        for kept, measured in by_language.items():
-            ours = estimates(measured, measure) if measured else []
-            name = OURS if len(comments) == 1 else f"{OURS}, {COMMENTS[kept]}"
+        for row, kept in product(measured[comments[0]], comments):
+            by_language = measured[kept][row]
+            ours = estimates(by_language, measure) if by_language else []
+            name = row if len(comments) == 1 else f"{row}, {COMMENTS[kept]}"
             lines.append(ValueRow(name, (*ours, *no_ours[len(ours) :], *no_paper)))
         for name, path in printed_paths(printed, measure):
             lines.append(ValueRow(name, (*no_ours, *printed_values(printed, *path))))
@@ -171,8 +252,8 @@ def attribution_notes(texts: AuthorTexts) -> tuple[str, ...]:
         f"{len(texts.authors)} authors: the accuracy of guessing is about {1 / max(1, len(texts.authors)):.0%}.",
         f"Split 8:1:1 by task, {SEEDS} seeds; brackets: Student's intervals over seeds.",
         (
-            "The paper's models are fine-tuned encoders. A linear model on character n-grams is run in their place; "
-            "`assay lab authorship fine-tune MODEL` fine-tunes an encoder."
+            "The paper fine-tunes encoders: at the scale `paper` these, else those of `--model` with `--data`; all "
+            "seeds of an encoder share one split. The linear model on character n-grams is ours."
         ),
     )
 
@@ -190,13 +271,15 @@ def deco_table_5(bench: Bench) -> Finding:
 def deco_table_6(bench: Bench) -> Finding:
     """Standard deviations of attribution over seeds."""
     whole, printed = collection(bench), PAPER.tables["table-6"]
-    by_language = results(bench, whole)
-    heads = [*map(heading, by_language), *paper_headings(printed.columns)]
+    by_row = all_results(bench, whole, printed)
+    heads = [*map(heading, by_row[OURS]), *paper_headings(printed.columns)]
+    no_paper, no_ours = [None] * len(printed.columns), [None] * len(by_row[OURS])
     tables = []
     for measure in MEASURES:
-        ours = map(deviation, columns_of(by_language, measure))
-        no_paper, no_ours = [None] * len(printed.columns), [None] * len(by_language)
-        lines = [ValueRow(OURS, (*ours, *no_paper))]
+        lines = []
+        for row, by_language in by_row.items():
+            ours = list(map(deviation, columns_of(by_language, measure)))
+            lines.append(ValueRow(row, (*ours, *no_ours[len(ours) :], *no_paper)))
         lines += [ValueRow(row, (*no_ours, *printed_values(printed, measure, row))) for row in printed.rows(measure)]
         tables.append(measure_table(measure, f"{measure}, deviation over seeds", heads=heads, lines=lines))
     return finding(bench, "table-6", title="Spread of attribution", texts=whole, tables=tables)
@@ -213,27 +296,35 @@ def deco_table_9(bench: Bench) -> Finding:
 
 
 def confusion(bench: Bench, number: int, *, comments: bool) -> Finding:
-    """Return the confusion matrix over all languages, the mean over seeds and languages."""
+    """Return the confusion matrix over all languages, the mean over seeds and languages, of each classifier."""
     whole = collection(bench)
-    by_language = results(bench, whole if comments else whole.bare())
-    matrices = attributes(chain.from_iterable(by_language.values()), "confusion")
-    mean = np.mean(matrices, axis=0) if matrices else np.full((len(whole.authors),) * 2, np.nan)
-    table = value_table(
-        "confusion",
-        "Share of answers, by true author",
-        head="author",
-        columns=whole.authors,
+    tables, maps = [], []
+    for at, (row, by_language) in enumerate(all_results(bench, whole if comments else whole.bare(), None).items()):
+        matrices = attributes(chain.from_iterable(by_language.values()), "confusion")
+        mean = np.mean(matrices, axis=0) if matrices else np.full((len(whole.authors),) * 2, np.nan)
         # None where an author has no text in any test part
-        rows=map(ValueRow, whole.authors, map(without_nan, mean)),
-        unit="percent",
-    )
+        rows = map(ValueRow, whole.authors, map(without_nan, mean))
+        title = f"Share of answers, by true author: {row}"
+        tables.append(
+            value_table(
+                f"confusion-{at}" if at else "confusion",
+                title,
+                head="author",
+                columns=whole.authors,
+                rows=rows,
+                unit="percent",
+            )
+        )
+        pairs = dict(zip(product(whole.authors, whole.authors), mean.ravel().tolist(), strict=True))
+        maps.append(HeatMap(f"confusion-{at}", title, pairs, middle=0.0))
     words = "with" if comments else "without"
     return Finding(
         name=f"deco/figure-{number}",
         title=f"Confusion of authors {words} comments ({PAPER.title}, Figure {number})",
-        tables=(table,),
+        tables=tuple(tables),
         notes=("The paper's figure is a picture without numbers.", *whole.notes, *attribution_notes(whole)),
         seeds=bench.seeds,
+        heat_maps=tuple(maps),
     )
 
 
@@ -253,10 +344,10 @@ def deco_figure_23(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, seeds=1),
 )

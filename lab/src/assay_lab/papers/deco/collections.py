@@ -9,7 +9,7 @@ import inspect
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, repeat
 from operator import itemgetter
@@ -23,11 +23,14 @@ from assay.languages import LANGUAGES, language_named
 from assay.models import StatisticsCache, cached_generator, open_model
 from assay.scoring import generator_digest
 from assay.types import Sample
+from assay_lab.classifiers.settings import Protocol
 from assay_lab.columns import label_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.scales import sizes_of
+from assay_lab.rewrites.building import DataSetName
+from assay_lab.rewrites.writing import MANIFEST
 
 HUMAN = "human"
 MODULES = ("argparse", "calendar", "configparser", "fractions", "shlex", "statistics", "textwrap", "difflib")
@@ -51,6 +54,8 @@ class ScaleSizes:
         copies: perturbed copies of a text; None for the default of each detector.
         functions: that generators rewrite for Table 1, where no data set is given.
         tokens: that a generator writes behind the first lines of a function, where no data set is given.
+        epochs, rates, batches, seeds: of the encoders that are fine-tuned; as `assay lab authorship fine-tune`.
+        roles: what a model does beside the surrogate → its name, in place of the paper's.
     """
 
     tasks: int | None
@@ -58,6 +63,11 @@ class ScaleSizes:
     copies: int | None
     functions: int = 80
     tokens: int = 120
+    epochs: int = 10
+    rates: tuple[float, ...] = Protocol().rates
+    batches: tuple[int, ...] = Protocol().batches
+    seeds: int = 5
+    roles: Mapping[str, str] = field(default_factory=dict)
 
 
 SCALES: Mapping[str, ScaleSizes] = {
@@ -154,8 +164,12 @@ class AuthorTexts:
         return AuthorTexts(tuple(sample for sample in bare if sample.text.strip()), self.notes)
 
 
-def collection(bench: Bench) -> AuthorTexts:
+def collection(bench: Bench, data_set: DataSetName = "multi") -> AuthorTexts:
     """Return the texts of a bench: those of `bench.data`, else functions of the standard library and a model's own.
+
+    Args:
+        bench: with the data.
+        data_set: of a folder of `assay lab build-authorship`.
 
     Raises:
         DataError: a data set cannot be read or has no authors, or the scale of the paper was given without data.
@@ -168,7 +182,7 @@ def collection(bench: Bench) -> AuthorTexts:
     texts: list[Sample] = []
     notes = []
     for name, path in bench.data.items():
-        samples = _limited(list(_read(name, path)), settings)
+        samples = _limited(list(_read(name, path, data_set)), settings)
         authors = set(label_column(samples))
         if len(authors) < 2:  # noqa: PLR2004  nothing to tell apart
             raise DataError(f"{name}: {len(samples)} texts of one author, expected at least 2 authors")
@@ -183,12 +197,16 @@ def _with_stratum(sample: Sample, name: str) -> Sample:
     return replace(sample, metadata={STRATUM: f"{name}, {heading(str(sample.language))}"})
 
 
-def _read(name: str, path: Path) -> Iterator[Sample]:
-    """Yield the samples of a data set: a folder of one file of solutions a generator, or a table.
+def _read(name: str, path: Path, data_set: DataSetName) -> Iterator[Sample]:
+    """Yield the samples of a data set: a folder of `assay lab build-authorship` or of solutions, or a table.
 
     Raises:
         DataError: it cannot be read, or names no authors.
     """
+    if (path / MANIFEST).is_file():
+        for part in sorted((path / data_set).glob("*.jsonl")):
+            yield from _read(name, part, data_set)
+        return
     if path.is_dir():
         yield from _solutions(name, path)
         return

@@ -14,12 +14,14 @@ from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.deco.collections import HUMAN, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
+from assay_lab.papers.deco.tables import roles_at
 from assay_lab.papers.printed import value_table
 
 PICTURE = "The paper's figure is a picture without numbers."
 TASKS = 100
 """Tasks of a language that the paper compares."""
 FEWEST_POINTS = 8
+ENCODER = "builtin:fragments"
 PERPLEXITY = 30.0
 
 
@@ -59,7 +61,8 @@ COLUMNS = (
 def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     """Return how often the nearest text is by the same kind of author, in vectors and in their picture by t-SNE."""
     texts = collection(bench)
-    encoder = open_encoder()
+    roles = roles_at(bench)
+    encoder = open_encoder(next(iter(bench.models), roles.get("embedder", ENCODER)))
     present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
     shown = [stratum for stratum in texts.strata if present[stratum] in languages]
     shown += [heading(language) for language in languages if language not in present.values()]
@@ -132,6 +135,6 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 EXPERIMENTS = (
     Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=0, seeds=1),
+    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1),
 )

@@ -2,24 +2,28 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import chain
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.evaluation import Estimate, rank_score
 from assay.models import open_model
 from assay.scores import Deriver, ModelRole, ScoreRequest, request
-from assay.scoring import plan, score_samples
-from assay.types import Float64Array, LogProbScorer, TokenScorer
+from assay.scoring import DerivationModels, Opener, plan, score_samples
+from assay.types import Float64Array, LogProbScorer
 from assay_lab.columns import at_places, attributes, id_column, outside, present, text_column, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.methods.perturbing import CausalFiller, CopyStatistics, SpanPerturbation, StylePerturbation
 from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay_lab.papers.deco.linguistics import bits_of, linguistics_of
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 OVERALL = "Overall"
+FOR_CODE, CODE_SURROGATE = "DetectGPT4Code", "code surrogate"
+"""DetectGPT with a surrogate and a filler of code, and the role of that surrogate."""
 AUROC = "AUROC, people against all generators"
 MEASURES = ("Density", "Log-perplexity")
 ALL_MEASURES = ("Vocabulary", "Length", *MEASURES)
@@ -41,53 +45,92 @@ def surrogate(bench: Bench) -> LogProbScorer:
     return model
 
 
-def computable(bench: Bench, target: LogProbScorer) -> tuple[dict[str, ScoreRequest], dict[str, Deriver]]:
-    """Return row of Table 2 → request, for the rows that need no model beside the surrogate, and what they need."""
-    derivers: dict[str, Deriver] = {}
-    if isinstance(target, TokenScorer):
-        derivers["style"] = CopyStatistics(StylePerturbation(), target)
-        filler = open_model(bench.configurations[0].model)
-        derivers["spans"] = CopyStatistics(SpanPerturbation(CausalFiller(filler)), target)
+def roles_at(bench: Bench) -> dict[str, str]:
+    """Return role → model beside the surrogate: those of the paper at its scale, and those of `[deco.roles]`.
+
+    Raises:
+        DataError: there is no such role.
+    """
+    own = sizes_at(bench).roles
+    if unknown := without(own, PAPER.roles):
+        raise DataError(f"deco.roles.{unknown[0]}: no such role; expected some of {', '.join(PAPER.roles)}")
+    return {**(PAPER.roles if bench.scale == PAPER_SCALE else {}), **own}
+
+
+def scored_rows(
+    bench: Bench, texts: AuthorTexts, rows: Mapping[str, str], surrogate_name: str, names: Mapping[str, str]
+) -> tuple[dict[str, Float64Array], list[str]]:
+    """Return row → value of each text, for the rows whose models are named, and what could not be computed.
+
+    Args:
+        bench: of the experiment.
+        texts: that are scored.
+        rows: row of the table → our method.
+        surrogate_name: of the model that the scores are computed with.
+        names: role → further model; a filler that is not named is the surrogate.
+    """
+    opener = Opener()
+    target = opener.scorer(surrogate_name)
+    models = DerivationModels(
+        target=target,
+        target_name=surrogate_name,
+        names={"filler": surrogate_name, **names},
+        opener=opener,
+        generator=cache(opener.generator),
+    )
     copies = sizes_at(bench).copies
-    rows: dict[str, ScoreRequest] = {}
-    for row, name in PAPER.methods.items():
+    derivers: dict[str, Deriver] = {}
+    requests: dict[str, ScoreRequest] = {}
+    for row, name in rows.items():
         definition = request(name).definition
-        needed = set(attributes(definition.derivations.values(), "name"))
-        if needed <= set(derivers) and not outside(definition.views.values(), "role", ("target",)):
-            rows[row] = request(f"{name}:n={copies}" if needed and copies else name)
-    return rows, derivers
+        needed = definition.derivations.values()
+        lacks = set(chain.from_iterable(attributes(needed, "required"))) - set(models.names)
+        if lacks or outside(definition.views.values(), "role", ("target",)):
+            continue
+        for derivation in needed:
+            if derivation.name not in derivers:
+                derivers[derivation.name] = derivation.open(models)
+        has_copies = set(attributes(needed, "name")) & {"style", "spans"}
+        requests[row] = request(f"{name}:n={copies}" if has_copies and copies else name)
+    targets: dict[ModelRole, LogProbScorer] = {"target": target}
+    table = score_samples(texts.samples, plan(list(requests.values()), targets, derivers=derivers))
+    failed = [f"{name}: {count:,} {words}." for (name, words), count in table.counts.items() if count]
+    return {row: table.values[each.name] for row, each in requests.items()}, failed
 
 
 def deco_table_2(bench: Bench) -> Finding:
     """AUROC of zero-shot detectors, by language."""
-    texts, target = collection(bench), surrogate(bench)
-    rows, derivers = computable(bench, target)
-    models: dict[ModelRole, LogProbScorer] = {"target": target}
-    table = score_samples(texts.samples, plan(list(rows.values()), models, derivers=derivers))
+    texts, surrogate_name = collection(bench, "binary"), bench.configurations[0].model
+    roles = roles_at(bench)
+    values, failed = scored_rows(bench, texts, PAPER.methods, surrogate_name=surrogate_name, names=roles)
+    if CODE_SURROGATE in roles:
+        own = {"filler": roles.get("code filler", roles[CODE_SURROGATE])}
+        more, reasons = scored_rows(
+            bench, texts, {FOR_CODE: "detect_gpt"}, surrogate_name=roles[CODE_SURROGATE], names=own
+        )
+        values |= more
+        failed += reasons
     languages = [language for language in texts.strata if {HUMAN} < texts.labels(language)]
     columns = [*map(heading, languages), OVERALL]
     printed = PAPER.tables["table-2"]
     lines = []
-    for row in PAPER.methods:
+    for row in (*PAPER.methods, FOR_CODE):
         ours: list[Value] = [None] * len(columns)
-        if row in rows:
-            areas = [area(texts, language, table.values[rows[row].name]) for language in languages]
+        if row in values:
+            areas = [area(texts, language, values[row]) for language in languages]
             ours = [*areas, mean_over(areas)]
         lines.append(ValueRow(row, (*ours, *printed_values(printed, row))))
-    failed = [f"{name}: {count:,} {words}." for (name, words), count in table.counts.items() if count]
-    missing = ", ".join(without(PAPER.methods, rows))
+    notes = [f"Surrogate: {surrogate_name}. Brackets: 95 % intervals over tasks."]
+    notes += [f"{role[0].upper()}{role[1:]}: {name}." for role, name in roles.items() if role != "embedder"]
+    if missing := without((*PAPER.methods, FOR_CODE), values):
+        notes.append(f"Not run, because they need a further model (`[deco.roles]`): {', '.join(missing)}.")
+    notes.append(f"The paper's values of {FOR_CODE} are not transcribed here. Spans without a filler: the surrogate.")
     heads = columns + paper_headings(printed.columns)
     return Finding(
         name="deco/table-2",
         title=f"Zero-shot detection ({PAPER.title}, {printed.source})",
         tables=(value_table("auroc", AUROC, head="detector", columns=heads, rows=lines, unit="percent"),),
-        notes=(
-            *texts.notes,
-            f"Surrogate: {target.name}; spans are filled by the same model. Brackets: 95 % intervals over tasks.",
-            f"Not run, because they need a second model, which the bench does not name: {missing}.",
-            "DetectGPT4Code is left out: with the surrogate and the filler of DetectGPT it would be the same row.",
-            *failed,
-        ),
+        notes=(*texts.notes, *notes, *failed),
         seeds=bench.seeds,
     )
 

@@ -29,6 +29,7 @@ from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black,
 from assay_lab.papers.srdetection.figure_2 import rule_share
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
+    ALL,
     FILTER,
     FOLDER,
     SCORES,
@@ -165,7 +166,8 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
     fewer: dict[str, Any] = {"unseen": 0}
     if configuration.model.startswith("builtin:"):
         for part, most in {**FEW, "per_group": OF_A_GROUP}.items():
-            fewer[part] = min(most, getattr(configuration.data, part))
+            own = getattr(configuration.data, part)
+            fewer[part] = most if own == ALL else min(most, own)
     return replace(
         configuration,
         name=f"{configuration.name}-black",

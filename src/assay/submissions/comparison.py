@@ -1,0 +1,289 @@
+"""All pairs of submissions: those that stand out, with the reason, and the groups that they form."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.corpora import LineRange, SourceText, merge_lines
+from assay.reports import Column, Report, Row, Table, listed, number_of
+from assay.retrieval import Hashes, Source
+from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, weigh_evidence
+from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
+from assay.submissions.reading import Submission
+
+NAMED = 20
+"""Students that a sentence names."""
+
+MOST_PAIRS = 500
+"""Pairs that are described line by line."""
+
+PAIR_COLUMNS = (
+    *map(Column, ("first", "second")),
+    *(Column(name, "number") for name in ("evidence", "share", "first_share", "second_share")),
+    *map(Column, ("first_lines", "second_lines")),
+    Column("cluster", "count"),
+    Column("reason"),
+)
+"""The fields of a pair, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudentPair:
+    """Two submissions that share more than the others do.
+
+    Attributes:
+        first, second: numbers of the submissions.
+        evidence: times the threshold; NaN with too few submissions.
+        share: weighted cosine of what is not common, 0 to 1.
+        first_share, second_share: statements of either one in the runs that match.
+        runs: that match, the strongest first.
+        names: of the first one → of the second one.
+        reason: one line.
+    """
+
+    first: int
+    second: int
+    evidence: float
+    share: float
+    first_share: float
+    second_share: float
+    runs: tuple[MatchedRun, ...]
+    names: dict[str, str]
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A course whose submissions were compared.
+
+    Attributes:
+        submissions: with code, of distinct content; the first of those that are identical stands for them.
+        programs: theirs.
+        identical: students with the same code, layout aside, by groups of at least two.
+        empty: submissions without code that could be compared.
+        read: all submissions.
+        evidence: of all pairs.
+        pairs: that stand out, the strongest first.
+        further: number of pairs that stand out and are not described.
+        template: features of code that was handed out.
+    """
+
+    submissions: tuple[Submission, ...]
+    programs: tuple[Program, ...]
+    identical: tuple[tuple[str, ...], ...]
+    empty: tuple[Submission, ...]
+    read: tuple[Submission, ...]
+    evidence: SharedEvidence
+    pairs: tuple[StudentPair, ...]
+    further: int
+    template: Hashes
+
+    @cached_property
+    def clusters(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of submissions that pairs connect, the largest first."""
+        from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+        first, second = np.nonzero(self.evidence.standing_out)
+        size = len(self.submissions)
+        graph = csr_array((np.ones(len(first)), (first, second)), shape=(size, size))
+        _, labels = connected_components(graph, directed=False)
+        groups: dict[int, list[int]] = defaultdict(list)
+        for number, label in enumerate(labels.tolist()):
+            groups[label].append(number)
+        return tuple(sorted((tuple(group) for group in groups.values() if len(group) > 1), key=len, reverse=True))
+
+    def name(self, number: int) -> str:
+        """Return the student of a submission."""
+        return self.submissions[number].student
+
+    @property
+    def answer(self) -> str:
+        """The result in one sentence."""
+        students = number_of(len(self.submissions), "submission")
+        same = sum(map(len, self.identical))
+        alike = f"; {same} have identical code" if same else ""
+        if not self.pairs:
+            return f"No pair stands out among {students}{alike}."
+        count = len(self.pairs) + self.further
+        if np.isinf(self.evidence.unusual):
+            return f"{number_of(count, 'pair')} of {students} alike{alike}: too few to say what is usual."
+        return f"{number_of(count, 'pair')} of {students} {'stands' if count == 1 else 'stand'} out{alike}."
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer, then a line for each group, pair and cluster."""
+        yield self.answer
+        for group in self.identical:
+            yield f"identical: {_named(group)}"
+        for pair in self.pairs:
+            yield f"{self.name(pair.first)} and {self.name(pair.second)}: {pair.reason}"
+        if self.further:
+            yield f"{self.further:,} more pairs stand out"
+        for cluster in self.clusters:
+            if len(cluster) > 2:  # noqa: PLR2004  two are a pair, which has its line already
+                yield f"{len(cluster)} belong together: {_named(map(self.name, cluster))}"
+
+    def not_compared(self) -> Iterator[str]:
+        """Yield what was not compared, a sentence for each student."""
+        for submission in self.read:
+            parts = [*map(str, submission.unread[:NAMED])]
+            if len(submission.unread) > NAMED:
+                parts.append(f"{len(submission.unread) - NAMED:,} more")
+            counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(submission.no_code.items()))
+            nothing = "nothing that can be compared" if submission in self.empty else ""
+            if parts or nothing:
+                yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
+
+    def describe(self) -> Report:
+        """Return the pairs as a report, one row each; `cluster` is the number of their cluster, from 1."""
+        cluster_of: dict[int, int] = {}
+        for number, cluster in enumerate(self.clusters, 1):
+            cluster_of |= dict.fromkeys(cluster, number)
+        rows = []
+        for pair in self.pairs:
+            first = self.matched_lines(pair.first, [run.first for run in pair.runs])
+            second = self.matched_lines(pair.second, [run.second for run in pair.runs])
+            numbers = (pair.evidence, pair.share, pair.first_share, pair.second_share)
+            rounded = [float(round(value, 4)) for value in numbers]
+            names = (self.name(pair.first), self.name(pair.second))
+            rows.append(Row((*names, *rounded, first, second, cluster_of[pair.first], pair.reason)))
+        keys = [column.title for column in PAIR_COLUMNS]
+        return Report(
+            title="Which submissions share more than the others do?",
+            statement=self.answer,
+            tables=(Table("pairs", "Pairs", PAIR_COLUMNS, tuple(rows)),),
+            data={
+                "answer": self.answer,
+                "students": [submission.student for submission in self.submissions],
+                "identical": list(map(list, self.identical)),
+                "not_compared": list(self.not_compared()),
+                "pairs": [dict(zip(keys, row.cells, strict=True)) for row in rows],
+                "clusters": [list(map(self.name, cluster)) for cluster in self.clusters],
+            },
+        )
+
+    def matched_lines(self, number: int, runs: Iterable[Sequence[StatementPlace]]) -> str:
+        """Return the lines of the matching statements of a submission, by file where there are several."""
+        program = self.programs[number]
+        ranges: dict[str, list[LineRange]] = defaultdict(list)
+        for place in chain.from_iterable(runs):
+            text = program.texts[place.text]
+            ranges[text.path].append(statement_lines(text, place))
+        if len({text.path for text in program.texts}) == 1:
+            return " ".join(map(str, merge_lines(ranges.get(program.texts[0].path, ()))))
+        return "; ".join(f"{path}: {' '.join(map(str, merge_lines(lines)))}" for path, lines in sorted(ranges.items()))
+
+
+def statement_lines(text: SourceText, place: StatementPlace) -> LineRange:
+    """Return the lines of a statement in its file."""
+    places = np.array([place.statement.start, max(place.statement.start, place.statement.stop - 1)])
+    first, last = (Source.of(text.text).places(places)[0] + text.first_line - 1).tolist()
+    return LineRange(first, last)
+
+
+def compare_submissions(
+    submissions: Sequence[Submission],
+    *,
+    earlier: Sequence[Submission] = (),
+    template: Sequence[SourceText] = (),
+) -> Comparison:
+    """Compare all submissions with one another, and with earlier ones.
+
+    Args:
+        submissions: of the course.
+        earlier: of earlier courses; they are not compared with one another.
+        template: code that was handed out: it is no evidence.
+    """
+    read = (*submissions, *earlier)
+    with_code = [submission for submission in read if submission.files]
+    every = programs_of([submission.files for submission in with_code] + ([template] if template else []))
+    handed_out = every[len(with_code)].features if template else np.empty(0, np.uint64)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, program in enumerate(every[: len(with_code)]):
+        groups[program.plain].append(number)
+    kept = [group[0] for plain, group in groups.items() if plain]
+    distinct = [with_code[number] for number in kept]
+    programs = [every[number] for number in kept]
+    evidence = weigh_evidence(distinct, programs, handed_out)
+    outstanding = evidence.standing_out
+    pairs = []
+    order = _ranked(evidence, outstanding)
+    for first, second in order[:MOST_PAIRS]:
+        pairs.append(_pair(int(first), int(second), distinct, programs=programs, evidence=evidence))
+    identical = []
+    for group in groups.values():
+        students = tuple(dict.fromkeys(with_code[number].student for number in group))
+        if len(students) > 1 and not all(with_code[number].is_earlier for number in group):
+            identical.append(students)
+    empty = [submission for submission in read if not submission.files]
+    empty += [with_code[number] for number in groups.get("", ())]
+    return Comparison(
+        submissions=tuple(distinct),
+        programs=tuple(programs),
+        identical=tuple(sorted(identical, key=len, reverse=True)),
+        empty=tuple(sorted(empty, key=attrgetter("student"))),
+        read=read,
+        evidence=evidence,
+        pairs=tuple(pairs),
+        further=max(0, len(order) - MOST_PAIRS),
+        template=handed_out,
+    )
+
+
+def _ranked(evidence: SharedEvidence, outstanding: NDArray[np.bool_]) -> NDArray[np.int64]:
+    first, second = np.nonzero(outstanding)
+    values = (evidence.shares if np.isinf(evidence.unusual) else evidence.scores)[first, second]
+    order = np.lexsort((second, first, -values))
+    return np.stack([first[order], second[order]], axis=1)
+
+
+def _pair(
+    first: int,
+    second: int,
+    submissions: Sequence[Submission],
+    *,
+    programs: Sequence[Program],
+    evidence: SharedEvidence,
+) -> StudentPair:
+    left, right = programs[first], programs[second]
+    runs = runs_of(left, right, evidence.weight_of)
+    matched = sum(len(run.first) for run in runs)
+    sizes = [max(1, sum(map(len, program.statements))) for program in (left, right)]
+    names = renamed(runs)
+    shared = np.intersect1d(left.features, right.features, assume_unique=True)
+    weights = evidence.weight_of(shared)
+    alone = int((weights >= np.log(len(submissions)) - 1e-6).sum())
+    reasons = []
+    if np.isinf(evidence.unusual):
+        reasons.append(f"{evidence.shares[first, second]:.0%} alike")
+        reasons.append(f"fewer than {FEWEST} submissions do not show what is usual")
+    else:
+        reasons.append(f"{evidence.scores[first, second] / evidence.unusual:.1f} times what stands out")
+        reasons.append(f"{number_of(alone, 'feature')} that nobody else has")
+    reasons.append(f"{matched / sizes[0]:.0%} of the first and {matched / sizes[1]:.0%} of the second match")
+    if names:
+        shown = [f"{name} → {other}" for name, other in list(names.items())[:3]]
+        reasons.append(f"{number_of(len(names), 'name')} replaced ({listed(shown)})")
+    return StudentPair(
+        first=first,
+        second=second,
+        evidence=float(evidence.scores[first, second] / evidence.unusual) if evidence.unusual < np.inf else np.nan,
+        share=float(evidence.shares[first, second]),
+        first_share=matched / sizes[0],
+        second_share=matched / sizes[1],
+        runs=tuple(runs),
+        names=names,
+        reason=", ".join(reasons),
+    )
+
+
+def _named(students: Iterable[str]) -> str:
+    names = list(students)
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,162 @@
+"""Who submitted what: folders, archives and files by student, as course systems name them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+from assay.code import languages_of_text
+from assay.corpora import (
+    FilesRead,
+    SourceText,
+    Unread,
+    blocks_and_whole,
+    files_read,
+    is_archive,
+    is_prose_or_data,
+    read_named_file,
+)
+from assay.errors import DataError
+from assay.languages import checked_language
+
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_\w+")
+_CANVAS = re.compile(r"(?P<name>[^\W\d_]+(?:-[^\W\d_]+)*)(?:_LATE)?_(?P<id>\d+)_\d+_.+")
+_ARCHIVE = re.compile(r"\.(?:zip|tar|tgz|tar\.\w+|7z)$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Submission:
+    """The work of one student.
+
+    Attributes:
+        student: name as the layout has it.
+        files: with code.
+        unread: files that could hold code and were not read.
+        no_code: number of other files, by reason.
+        is_earlier: True if it belongs to an earlier course.
+    """
+
+    student: str
+    files: list[SourceText] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    no_code: Counter[str] = field(default_factory=Counter)
+    is_earlier: bool = False
+
+
+def read_submissions(
+    paths: Sequence[Path], language: str | None = None, *, is_earlier: bool = False
+) -> list[Submission]:
+    """Read the submissions of a course, by the names of the students.
+
+    A folder or an archive holds a folder, an archive or a file for each student; files that are named are one each.
+
+    Args:
+        paths: to read.
+        language: only files in it.
+        is_earlier: they belong to an earlier course.
+
+    Raises:
+        DataError: a file cannot be read, or there is no such language.
+    """
+    wanted_language = None if language is None else checked_language(language)
+    read: dict[str, FilesRead] = {}
+    for path in paths:
+        if path.is_dir() or (path.is_file() and is_archive(path)):
+            inside = dict[str, FilesRead]()
+            for name, content in files_read(path):
+                inside.setdefault(name, FilesRead()).add(_programs(content))
+            read |= _below_single(inside)
+        else:
+            read[path.name] = read_named_file(path, wanted_language)
+    submissions: dict[str, Submission] = {}
+    students = _students(read)
+    for name, content in read.items():
+        student = students[name]
+        submission = submissions.setdefault(student, Submission(student, is_earlier=is_earlier))
+        for file in content.texts:
+            if wanted_language is None or file.language == wanted_language:
+                submission.files.append(file)
+            else:
+                submission.no_code["other language"] += 1
+        submission.unread += content.unread
+        submission.no_code += content.no_code + content.left_out
+    return sorted(submissions.values(), key=lambda submission: submission.student)
+
+
+def read_template(paths: Iterable[Path]) -> list[SourceText]:
+    """Read code that was handed out: files, folders and archives.
+
+    Raises:
+        DataError: one of them cannot be read, or holds no code.
+    """
+    files: list[SourceText] = []
+    for path in paths:
+        read = FilesRead()
+        if path.is_dir() or (path.is_file() and is_archive(path)):
+            for _, content in files_read(path):
+                read.add(_programs(content))
+        else:
+            read = read_named_file(path)
+        if not read.texts:
+            reasons = "; ".join([*map(str, read.unread), *read.remarks]) or "no file"
+            raise DataError(f"{path}: received {reasons}; expected code that was handed out")
+        files += read.texts
+    return files
+
+
+def texts_in(file: SourceText) -> list[SourceText]:
+    """Return the code of a file: the whole where its language is known, else the blocks inside it, else the whole."""
+    if file.language is not None:
+        return [file]
+    return [block for block in blocks_and_whole(file)[:-1] if block.language] or [file]
+
+
+def _programs(read: FilesRead) -> FilesRead:
+    texts = []
+    for file in read.texts:
+        if file.language or not is_prose_or_data(file.path) or languages_of_text(file.text):
+            texts.append(file)
+        else:
+            read.left_out["prose or data"] += 1
+    read.texts = texts
+    return read
+
+
+def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
+    """Return the files without the folder or archive that all of them lie in."""
+    while len({name.partition("/")[0] for name in read}) == 1 and all("/" in name for name in read):
+        read = {name.partition("/")[2]: content for name, content in read.items()}
+    return read
+
+
+def _students(names: Iterable[str]) -> dict[str, str]:
+    """Return name of a file → its student."""
+    keys: dict[str, tuple[str, str]] = {}
+    for name in names:
+        first, _, below = name.partition("/")
+        layout = _MOODLE.fullmatch(first) or _CANVAS.fullmatch(first)
+        if layout:
+            keys[name] = (layout["name"], layout["id"])
+        else:
+            keys[name] = (first if below and not _ARCHIVE.search(first) else _stem(first), "")
+    plain = sorted({student for student, number in keys.values() if not number})
+    # GitHub Classroom: `assignment-user`
+    ends = zip(plain[0], plain[-1], strict=False) if plain else ()  # the first and the last in order differ most
+    shared = "".join(left for left, _ in takewhile(lambda both: both[0] == both[1], ends)).rpartition("-")
+    prefix = len(shared[0]) + 1 if len(plain) > 1 and shared[1] else 0
+    numbers: dict[str, set[str]] = {}
+    for student, number in keys.values():
+        numbers.setdefault(student, set()).add(number)
+    shown = {}
+    for name, (student, number) in keys.items():
+        if number:
+            shown[name] = f"{student} ({number})" if len(numbers[student]) > 1 else student
+        else:
+            shown[name] = student[prefix:] or student
+    return shown
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(_ARCHIVE.sub("", name)).stem or name

@@ -1,0 +1,104 @@
+"""Pairs of submissions that share more than the others do."""
+
+import random
+
+import pytest
+
+from assay.corpora import SourceText
+from assay.submissions import Submission, compare_submissions
+from assay_lab.clones import rename_all
+from assay_lab.provenance.obfuscations import KINDS, disguised
+
+WORDS = "basket count data edge field group head item key line mark node order path query row seed table".split()  # noqa: SIM905
+LINES = (
+    "    {a} = {b} {o} {n}",
+    "    {a} = {b}[{n}] {o} {c}\n    {d} = {a}",
+    "    if {a} {o} {n} > {b}:\n        {c} = [{a}, {b}]",
+    "    for {a} in {b}:\n        {c}.append({a} {o} {n})",
+    "    {a} = {{{b}: {c}, {n}: '{d}'}}",
+    "    while {a} < {n}:\n        {a} {o}= len({c}, {d})",
+    "    {a} = {b} {o} {c} {o} {d} - {n}",
+    "    {b} = {a}({c}, {d}) {o} {n}",
+)
+
+
+def program(seed, statements=30):
+    draw = random.Random(f"pairs {seed}")
+    lines = []
+    for _ in range(statements):
+        names = dict(zip("abcd", draw.sample(WORDS, 4), strict=True))
+        lines.append(draw.choice(LINES).format(**names, o=draw.choice("+-*%"), n=draw.randrange(9)))
+    return f"def main_{seed}({draw.choice(WORDS)}):\n" + "\n".join(lines) + "\n"
+
+
+def course(*texts, name="s"):
+    return [Submission(f"{name}{at:02}", [SourceText(f"{at}.py", text, "python")]) for at, text in enumerate(texts)]
+
+
+def independent(count, first=100):
+    return [program(seed) for seed in range(first, first + count)]
+
+
+def students(comparison):
+    return [(comparison.name(pair.first), comparison.name(pair.second)) for pair in comparison.pairs]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disguised_copy_stands_out_alone(kind):
+    texts = independent(14)
+    result = compare_submissions(course(*texts, disguised(texts[3], kind, "python", 1)))
+    assert students(result) == [("s03", "s14")], result.answer
+
+
+def test_a_course_without_copies_has_no_pair():
+    result = compare_submissions(course(*independent(14)))
+    assert result.answer == "No pair stands out among 14 submissions."
+    assert list(result.lines()) == [result.answer]
+
+
+def test_code_that_all_share_or_that_was_handed_out_is_no_evidence():
+    shared = program("given", 40)
+    assert compare_submissions(course(*(shared + text for text in independent(12)))).pairs == ()
+    texts = independent(12)
+    two = [shared + texts[0], shared + texts[1], *texts[2:]]
+    assert students(compare_submissions(course(*two))) == [("s00", "s01")]
+    assert compare_submissions(course(*two), template=[SourceText("t.py", shared, "python")]).pairs == ()
+
+
+def test_identical_programs_are_reported_however_short():
+    result = compare_submissions(course("x = 1\n", "x  =  1\n", *independent(8)))
+    assert result.identical == (("s00", "s01"),)
+    assert "identical: s00, s01" in list(result.lines())
+
+
+def test_many_identical_programs_are_a_line():
+    lines = list(compare_submissions(course(*["print(1)\n"] * 1000, *independent(2))).lines())
+    assert len(lines) == 2
+    assert lines[1].endswith("and 980 more")
+
+
+def test_earlier_submissions_are_compared_across_only():
+    texts = independent(12)
+    earlier = course(rename_all(texts[2], "python", seed=1), program(7), program(7), name="e")
+    assert students(compare_submissions(course(*texts), earlier=earlier)) == [("s02", "e00")]
+    own = [Submission("s02", earlier[0].files)]
+    assert compare_submissions(course(*texts), earlier=own).pairs == ()
+
+
+def test_the_order_of_the_submissions_changes_no_pair():
+    texts = independent(10)
+    given = course(*texts, rename_all(texts[4], "python", seed=3))
+    pairs = [{frozenset(pair) for pair in students(compare_submissions(order))} for order in (given, given[::-1])]
+    assert pairs[0] == pairs[1] == {frozenset(("s04", "s10"))}
+
+
+def test_few_submissions_are_judged_by_their_share():
+    result = compare_submissions(course(program(1), program(2), rename_all(program(1), "python", seed=3)))
+    assert students(result) == [("s00", "s02")]
+    assert "too few to say what is usual" in result.answer
+    assert result.pairs[0].names
+
+
+@pytest.mark.parametrize("texts", [[], ["x = 1\n"], [""], ["x = (\n", "}}}{{{\n"]])
+def test_nothing_to_compare_is_no_pair(texts):
+    assert compare_submissions(course(*texts)).pairs == ()

@@ -1,0 +1,85 @@
+"""Students and their files, as course systems name them."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from assay.errors import DataError
+from assay.submissions import read_submissions, read_template
+
+CODE = "def total(rows):\n    return sum(row.price for row in rows)\n"
+
+
+def zipped(files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def written(folder, files):
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+NOTEBOOK = json.dumps(
+    {"cells": [{"cell_type": "code", "source": [CODE]}], "metadata": {"language_info": {"name": "python"}}}
+)
+MOODLE = {
+    "Ada Lovelace_101_assignsubmission_file_/main.py": CODE,
+    "Ada Lovelace_101_assignsubmission_file_/notes.ipynb": NOTEBOOK,
+    "Bob O'Neill_102_assignsubmission_file_/work.zip": zipped({"src/a.py": CODE, "more.zip": zipped({"b.py": CODE})}),
+}
+CANVAS = {"lovelaceada_11_22_main.py": CODE, "lovelaceada_11_23_util.py": CODE, "oneillbob_LATE_12_24_main.py": CODE}
+CLASSROOM = {"week-1-ada/main.py": CODE, "week-1-bob/main.py": CODE, "week-1-bob/README.md": "# Words\n"}
+
+
+@pytest.mark.parametrize("as_zip", [False, True])
+@pytest.mark.parametrize(
+    ("layout", "students"),
+    [
+        (MOODLE, {"Ada Lovelace": 2, "Bob O'Neill": 2}),
+        (CANVAS, {"lovelaceada": 2, "oneillbob": 1}),
+        (CLASSROOM, {"ada": 1, "bob": 1}),
+        ({"ada.py": CODE, "bob.zip": zipped({"x.py": CODE, "y.py": CODE})}, {"ada": 1, "bob": 2}),
+        ({"all/ada/x.py": CODE, "all/bob/x.py": CODE}, {"ada": 1, "bob": 1}),
+    ],
+    ids=["Moodle", "Canvas", "Classroom", "flat", "one folder around"],
+)
+def test_the_layout_names_the_students(tmp_path, layout, students, as_zip):
+    if as_zip:
+        source = tmp_path / "course.zip"
+        source.write_bytes(zipped(layout))
+    else:
+        source = written(tmp_path / "course", layout)
+    read = read_submissions([source])
+    assert {submission.student: len(submission.files) for submission in read} == students
+
+
+def test_students_of_one_name_are_two(tmp_path):
+    layout = {f"Ada Fox_{number}_assignsubmission_file_/a.py": CODE for number in (1, 2)}
+    read = read_submissions([written(tmp_path / "course", layout)])
+    assert [submission.student for submission in read] == ["Ada Fox (1)", "Ada Fox (2)"]
+
+
+def test_what_was_not_read_stands_with_its_student(tmp_path):
+    layout = {"ada/a.py": CODE, "bob/a.exe": b"MZ\x00\x01" * 50, "bob/empty.py": ""}
+    ada, bob = read_submissions([written(tmp_path / "course", layout)])
+    assert (ada.unread, bob.files) == ([], [])
+    assert [file.path for file in bob.unread] == ["bob/a.exe"]
+    assert bob.no_code["empty"] == 1
+
+
+def test_a_template_is_a_file_a_folder_or_an_archive(tmp_path):
+    folder = written(tmp_path / "given", {"a.py": CODE, "b/c.py": CODE})
+    (tmp_path / "given.zip").write_bytes(zipped({"a.py": CODE}))
+    assert [len(read_template([path])) for path in (folder, tmp_path / "given.zip", folder / "a.py")] == [2, 1, 1]
+    written(tmp_path / "none", {"a.png": b"\x89PNG\r\n\x1a\n" + bytes(40)})
+    with pytest.raises(DataError, match="expected code that was handed out"):
+        read_template([tmp_path / "none"])

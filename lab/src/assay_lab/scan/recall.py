@@ -164,7 +164,7 @@ def carriers(packages: Path, draw: random.Random) -> list[str]:
     return texts
 
 
-def row_with(text: str, change: str, source: str, draw: random.Random) -> dict[str, object]:
+def row_with(text: str, change: str, *, source: str, draw: random.Random) -> dict[str, object]:
     """Return a row that holds a text: at a random line of a source, or as the first message of a chat about it."""
     at = source.rfind("\n", 0, draw.randrange(len(source))) + 1
     if change == CHAT:
@@ -212,7 +212,7 @@ def run(scale: int, seed: int, data: Data) -> Result:
             counts = []
             for name, pairs in held.items():
                 chosen = draw.sample(range(len(pairs)), min(scale, len(pairs)))
-                hits = searched.hits(name, change, chosen, draw)
+                hits = searched.hits(name, change, chosen=chosen, draw=draw)
                 counts.append((name, sum(hits.values()), len(hits)))
                 missed += (f"{change} {name} {task}" for task, hit in hits.items() if not hit)
             counts.append(("all", sum(count[1] for count in counts), sum(count[2] for count in counts)))
@@ -247,7 +247,7 @@ class Searched:
             tasks += (task for task, _ in pairs)
         self.matcher = Matcher(tasks)
 
-    def hits(self, name: str, change: str, chosen: Sequence[int], draw: random.Random) -> dict[str, bool]:
+    def hits(self, name: str, change: str, *, chosen: Sequence[int], draw: random.Random) -> dict[str, bool]:
         """Return id → found in its own row, of the chosen tasks of a benchmark that have a text for a change."""
         numbers: list[int] = []
         lines: list[str] = []
@@ -255,7 +255,7 @@ class Searched:
             text = CHANGES[change](self.held[name][number][1], draw)
             if len(re.findall(r"\w+", text)) >= LEAST_WORDS:
                 numbers.append(number)
-                lines.append(json.dumps(row_with(text, change, draw.choice(self.sources), draw)) + "\n")
+                lines.append(json.dumps(row_with(text, change, source=draw.choice(self.sources), draw=draw)) + "\n")
         if not lines:
             return {}
         self.path.write_text("".join(lines), "utf-8")

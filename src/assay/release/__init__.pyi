@@ -11,6 +11,7 @@ from .faces import verify as verify
 from .making import MadeRelease as MadeRelease
 from .making import make_release as make_release
 from .naming import NameSources as NameSources
+from .power import measured_power as measured_power
 from .publishing import VerifiedRelease as VerifiedRelease
 from .publishing import WrittenTwins as WrittenTwins
 from .publishing import rotate_release as rotate_release

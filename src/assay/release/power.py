@@ -63,7 +63,7 @@ def power_table(tasks: int) -> Table:
         columns=columns,
         rows=tuple(rows),
         caption=(
-            "Share of releases with p ≤ .01, measured on a small model that was trained on the published copies.",
-            "Larger models and other ways of training are not measured.",
+            "Share of ten releases with p ≤ .01, where a small model was trained on copies with unrelated names.",
+            "Larger models, and close synonyms in so many tasks, are not measured.",
         ),
     )

@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from assay.authorship import ADVISED, FEWEST, Code, Kind, length_class
 from assay.authorship.normalising import Token
-from assay.authorship.reference import CONFIDENCE, Reference, judged_rows
+from assay.authorship.reference import BOUND_LEVEL, Reference, judged_rows
 from assay.errors import DataError
 
 
@@ -28,7 +28,7 @@ def test_the_bound_holds_with_its_confidence_over_reference_sets():
         scores = own.cells["python", "30 to 199 tokens"]
         flagged = [s for s in scores if own.judge(float(np.nextafter(s, 10)), "python", 100).unusual]
         exceeded.append(norm.sf(min(flagged)) > 0.05)
-    assert np.mean(exceeded) <= 1 - CONFIDENCE + 0.04
+    assert np.mean(exceeded) <= 1 - BOUND_LEVEL + 0.04
 
 
 def test_the_bound_is_the_quantile_of_a_beta_distribution():
@@ -36,7 +36,7 @@ def test_the_bound_is_the_quantile_of_a_beta_distribution():
     scores = own.cells["python", "30 to 199 tokens"]
     answer = own.judge(float(scores[-3]), "python", 100)
     assert answer.p_value == pytest.approx(4 / 101)
-    assert answer.bound == pytest.approx(beta.ppf(CONFIDENCE, 4, 97))
+    assert answer.bound == pytest.approx(beta.ppf(BOUND_LEVEL, 4, 97))
 
 
 def test_a_text_of_the_reference_is_compared_with_the_others_alone(tmp_path):
@@ -88,7 +88,7 @@ def test_no_more_than_the_nominal_share_is_flagged_where_the_score_rises_with_th
         later = [own.judge(value, "go", tokens).unusual for value, tokens in zip(*drawn(500), strict=True)]
         shares.append(np.mean(later))
     assert np.mean(shares) <= 0.05
-    assert np.mean(np.array(shares) > 0.05) <= 1 - CONFIDENCE + 0.06
+    assert np.mean(np.array(shares) > 0.05) <= 1 - BOUND_LEVEL + 0.06
 
 
 def test_the_smallest_reference_can_flag_at_five_per_cent():

@@ -145,6 +145,9 @@ RENAMED = MEDIAN.replace("median_of_values", "middle_of").replace("ordered", "ra
 
 
 def test_lines_stay_level_after_a_docstring_of_another_length_and_new_names_are_marked(page):
+    # tests before this one may have left a narrow screen, which shows one side below the other
+    screen = {"width": 1280, "height": 850, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     trace(page, RENAMED)
     until(page, "return document.querySelector('.document-side .line.hit') !== null")
     tops = page.execute_script(

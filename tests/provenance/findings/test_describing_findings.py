@@ -93,7 +93,7 @@ def test_a_confidence_is_that_of_a_copy_and_what_is_less_shows_none(traced):
 
 
 def test_a_language_without_rates_says_that_its_confidence_was_not_measured(traced):
-    (finding, *_) = traced("copied.txt", RENAMED, "kotlin").findings
+    (finding, *_) = traced("copied.txt", RENAMED, "lua").findings
     assert "; confidence not measured" in place_details(finding)
 
 

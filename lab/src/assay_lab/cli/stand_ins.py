@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import echo
+from assay.cli import echo, output_folder
 
 if TYPE_CHECKING:
     from assay_lab.experiments import Reproduction
@@ -41,7 +41,7 @@ def rehearse_command(
     stand_ins: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Of `assay lab stand-ins`; laid down anew without.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the results, which say STAND-IN.")] = None,
+    out: Annotated[Path | None, output_folder("Keep the results, which say STAND-IN.")] = None,
 ) -> None:
     """Run the papers at the scale paper from first to last line, sizes divided, on stand-ins: no hub, no GPU.
 

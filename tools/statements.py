@@ -45,7 +45,7 @@ PER = 1000
 LIMITS = {"src": (32, 21), "lab/src": (31, 18), "plugins": (30, 28), "tools": (45, 15)}
 """Distribution → most comprehensions and most conditional expressions in 1,000 lines of code; they only ever fall."""
 
-MOST = {"src": (21, 0), "lab/src": (2, 0), "plugins": (0, 0), "tools": (0, 0)}
+MOST = {"src": (0, 0), "lab/src": (2, 0), "plugins": (0, 0), "tools": (0, 0)}
 """Distribution → most calls without keywords and most functions above `MOST_BRANCHES`; they only ever fall."""
 
 NO_CODE = frozenset(

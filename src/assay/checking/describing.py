@@ -174,14 +174,14 @@ def _answer(result: CheckedChange) -> Answer:
     failures, measured = result.failures, _measured(result)
     if not result.rules.can_fail:
         step = 'write fail-on-licence = ["copyleft"] below [check] in assay.toml, and merge it'
-        return Answer("No rule", "The base commit has no rule to judge by.", measured, step)
+        return Answer("No rule", because="The base commit has no rule to judge by.", measured=measured, next_step=step)
     if failures:
         place, because = failures[0]
         others = ", then at the others" if len(failures) > 1 else ""
-        return Answer("Findings", because, measured, f"look at {place}{others}")
+        return Answer("Findings", because=because, measured=measured, next_step=f"look at {place}{others}")
     if result.undecided:
         because = "A rule cannot be decided, so the change does not pass."
-        return Answer("Undecided", because, measured, result.undecided[0])
+        return Answer("Undecided", because=because, measured=measured, next_step=result.undecided[0])
     if result.code.change.fork == result.code.change.head:
         return Answer("Clean", "The base has every commit of the change, so there was nothing to judge.")
     if result.code.added and result.rules.settings.index is None:

@@ -56,7 +56,7 @@ def check_change(change: SourceChange, rules: ChangeRules, *, event: Sequence[Si
         rules=rules,
         files=tuple(files),
         judgement=judgement,
-        statements=statements_of(code, rules, lines, signals),
+        statements=statements_of(code, rules=rules, lines=lines, signals=signals),
         lines=lines,
     )
 

@@ -258,7 +258,10 @@ def _pom(text: str) -> ProjectFile:
     own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
-    return replace(_choice(licences), purl=_package("maven", next(_xml(own, "artifactId"), None), version, group))
+    return replace(
+        _choice(licences),
+        purl=_package("maven", name=next(_xml(own, "artifactId"), None), version=version, group=group),
+    )
 
 
 def _of_name_and_address(name: str, address: str) -> str | None:

@@ -159,10 +159,10 @@ def _suggestions(rule: str) -> list[str]:
         return [spelt]
     names = list(filter(_IS_OF_SPDX.match, _categories()))
     squeezed = _squeezed(rule)
-    if near_families := get_close_matches(rule.casefold(), FAMILIES, _SUGGESTIONS, 0.7):
+    if near_families := get_close_matches(rule.casefold(), possibilities=FAMILIES, n=_SUGGESTIONS, cutoff=0.7):
         return near_families
     begin = [name for name in names if squeezed and _squeezed(name).startswith(squeezed)]
-    near = get_close_matches(rule.casefold(), _categories_by_name(), _SUGGESTIONS, 0.7)
+    near = get_close_matches(rule.casefold(), possibilities=_categories_by_name(), n=_SUGGESTIONS, cutoff=0.7)
     return sorted(begin, key=len)[:_SUGGESTIONS] or [name for name in names if name.casefold() in near]
 
 

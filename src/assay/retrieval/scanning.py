@@ -634,12 +634,8 @@ def before_word(letters: Letters, at: int) -> int:
 @compiled
 def repeats(letters: Letters, start: int, stop: int, at: int) -> bool:
     """Return True if the letters between two offsets stand at another one too."""
-    if at + stop - start > len(letters):
-        return False
-    for offset in range(stop - start):
-        if letters[at + offset] != letters[start + offset]:
-            return False
-    return True
+    end = at + stop - start
+    return end <= len(letters) and bool(np.all(letters[at:end] == letters[start:stop]))
 
 
 @compiled

@@ -34,9 +34,14 @@ def _(scanned: CorpusScan) -> Report:
     places: list[tuple[TaskEvidence, ScanPlace]] = []
     for task in scanned.tasks("found"):
         places += zip(repeat(task), task.places)
-    tables = [_benchmarks(scanned), _counted("shapes", "What was read", "shape", scanned.shapes, "texts")]
+    tables = [
+        _benchmarks(scanned),
+        _counted("shapes", title="What was read", first="shape", counts=scanned.shapes, what="texts"),
+    ]
     if scanned.unread:
-        tables.append(_counted("unread", "What was not read", "reason", scanned.unread, "texts and files"))
+        tables.append(
+            _counted("unread", title="What was not read", first="reason", counts=scanned.unread, what="texts and files")
+        )
     if places:
         tables.append(_places(places[:MOST_ROWS]))
     notes = [LIMIT]
@@ -67,7 +72,7 @@ def _answer(scanned: CorpusScan) -> Answer:
     if holders:
         because = "Texts of the corpus hold tasks of the benchmark; the table names file, row and line."
         step = "--write-clean DIR writes the corpus without those rows; -o FILE keeps the evidence"
-        return Answer("Found", because, measured, step)
+        return Answer("Found", because=because, measured=measured, next_step=step)
     if scanned.evidence.unread:
         return Answer(
             "Undecided", "Nothing was found in what was read, but a part of the corpus was not read.", measured

@@ -172,7 +172,7 @@ def read_evidence(path: Path) -> ScanEvidence:
         places = tuple(map(_place, filter(itemgetter("part"), lines)))
         if (benchmark, task_id) in tasks or (lines[0]["status"] == "found") != bool(places):
             raise DataError(f"{path}: the rows of task {task_id} contradict each other, expected those of one scan")
-        tasks[benchmark, task_id] = TaskEvidence(benchmark, task_id, lines[0]["status"], places)
+        tasks[benchmark, task_id] = TaskEvidence(benchmark, task_id=task_id, status=lines[0]["status"], places=places)
     return ScanEvidence(tuple(tasks.values()), compared=rows[0]["texts_compared"], unread=rows[0]["not_read"])
 
 

@@ -179,9 +179,9 @@ class Matcher:
         for number, task in enumerate(self.tasks):
             for part in task.parts:
                 text = part.text.encode("utf-8", "surrogatepass")
-                yield PartUnits(number, part.name, "words", text)
+                yield PartUnits(number, name=part.name, form="words", text=text)
                 if self.blind and part.name in CODE_PARTS:
-                    yield PartUnits(number, part.name, "tokens", text)
+                    yield PartUnits(number, name=part.name, form="tokens", text=text)
 
     def _table(self, form: UnitForm, runs: Sequence[UnitHashes]) -> RunTable:
         owners = [number for number, part in enumerate(self.parts) if part.form == form]

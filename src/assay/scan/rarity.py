@@ -121,7 +121,7 @@ def fit_rarity(
         bits.append(np.clip(np.log2(context_counts / counts[kept]) * SCALE, 0, 255).astype(np.uint8))
     every, every_bits = np.concatenate(keys), np.concatenate(bits)
     order = np.argsort(every, kind="stable")
-    return RarityTable(form, every[order], every_bits[order], unknown)
+    return RarityTable(form, keys=every[order], bits=every_bits[order], unknown=unknown)
 
 
 def _beginnings(projects: Sequence[Sequence[UnitHashes]], width: int, runs: UnitHashes) -> UnitHashes:

@@ -189,7 +189,7 @@ class FileReader:
                     value = _object(raw) if ending.endswith("json") else None
                     row[ending] = decode_source(raw)[0] if value is None else value
             if row:
-                yield from self._row(row, None, key, "WebDataset")
+                yield from self._row(row, number=None, member=key, shape="WebDataset")
 
     def _whole(self, name: str, raw: bytes, member: str = "") -> Iterator[CorpusText]:
         """Yield the text of a plain file; JSON and notebooks are read as rows."""

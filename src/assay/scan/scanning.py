@@ -154,7 +154,9 @@ class _Sum:
         for number, task in enumerate(matcher.tasks):
             status: ScanStatus = "not found" if number in matcher.tellable else "too short to tell"
             places = tuple(self.places.get(number, ()))
-            evidence.append(TaskEvidence(task.benchmark, task.id, "found" if places else status, places))
+            evidence.append(
+                TaskEvidence(task.benchmark, task_id=task.id, status="found" if places else status, places=places)
+            )
         numbers = self.numbers
         return CorpusScan(
             corpora=tuple(corpora),

@@ -101,7 +101,9 @@ def task_of(sample: Sample, benchmark: str) -> ScannedTask:
     parts.append(TaskPart("tests", texts["tests"]))
     entry = row.get("entry_point")
     kept = {part.text: part for part in reversed(parts) if part.text.strip()}
-    return ScannedTask(benchmark, sample.id, tuple(reversed(kept.values())), entry if isinstance(entry, str) else "")
+    return ScannedTask(
+        benchmark, id=sample.id, parts=tuple(reversed(kept.values())), entry=entry if isinstance(entry, str) else ""
+    )
 
 
 def prose_of_prompt(prompt: str) -> str:

@@ -260,7 +260,7 @@ class ApplyingReaders(Protocol):
 
 
 def _on_cluster(files: Sequence[str], work: FileWork, workers: ScanWorkers) -> Iterator[FileResult]:
-    with open_readers(workers.readers, IndexSettings(), None, workers.jobs) as opened:
+    with open_readers(workers.readers, settings=IndexSettings(), encoder=None, jobs=workers.jobs) as opened:
         if not isinstance(opened, ApplyingReaders):
             raise DataError(f"received --readers {workers.readers}, which read for an index; expected ray:ADDRESS")
         function = partial(_packed, tasks=work.matcher.tasks, blind=work.matcher.blind, columns=work.columns)

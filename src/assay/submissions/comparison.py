@@ -157,7 +157,7 @@ class Comparison:
         return Report(
             title="Which submissions share more than the others do?",
             statement=self.answer,
-            tables=(Table("pairs", "Pairs", PAIR_COLUMNS, tuple(rows)),),
+            tables=(Table("pairs", title="Pairs", columns=PAIR_COLUMNS, rows=tuple(rows)),),
             data={
                 "answer": self.answer,
                 "students": [submission.student for submission in self.submissions],

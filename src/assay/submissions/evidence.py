@@ -107,7 +107,7 @@ def _program(texts: Sequence[SourceText], sequences: Sequence[Sequence[CodeToken
     statements = []
     features: list[Hashes] = []
     for text, tokens in zip(texts, sequences, strict=True):
-        inside = tuple(normal_statements(text.text, text.language, tokens, kept))
+        inside = tuple(normal_statements(text.text, language=text.language, sequence=tokens, kept=kept))
         statements.append(inside)
         features += [np.array([statement.code for statement in inside], np.uint64), links(inside)]
     joined = np.concatenate(features) if features else np.empty(0, np.uint64)

@@ -62,7 +62,7 @@ def runs_of(first: Program, second: Program, weight_of: Callable[[Hashes], Float
                     if (
                         behind in best
                         and best[behind][0] > following[0]
-                        and _same_texts(left, right, (at, other), behind)
+                        and _same_texts(left, right=right, match=(at, other), behind=behind)
                     ):
                         following = (best[behind][0], behind)
             best[at, other] = (float(weights[at]) + 0.01 + following[0], following[1])

@@ -10,6 +10,8 @@ from assay.cli.options import output_file, writable_folder
 from assay.cli.terminal import echo
 from assay.errors import DataError
 
+FORMS = (".html", ".htm", ".csv")
+
 
 def pairs_command(
     code: Annotated[
@@ -51,6 +53,8 @@ def pairs_command(
     from assay.reports import render_csv
     from assay.submissions import render_page, write_pages
 
+    if out is not None and out.suffix.lower() not in FORMS:
+        raise DataError(f"--out {out}: expected a name that ends with {', '.join(FORMS)}")
     comparison = compare_students(
         code, template=template or (), earlier=earlier or (), language=language, anonymous=anonymous
     )
@@ -69,5 +73,7 @@ def pairs_command(
         return
     for line in comparison.lines():
         echo(line)
+    for written in filter(None, (out, pages)):
+        echo(f"Written: {written}")
     for sentence in left:
         echo(f"assay: note: {sentence}", err=True)

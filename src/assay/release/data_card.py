@@ -5,7 +5,7 @@ from itertools import starmap
 from operator import attrgetter
 
 from assay.release.power import power_table
-from assay.release.secret_values import Secret
+from assay.release.secret_values import PASSES, Secret
 from assay.reports import markdown_table, number_of
 
 NOT_VALID = "The key of this release was chosen, so it proves nothing: it is a test of the tool."
@@ -23,14 +23,17 @@ def data_card(secret: Secret, number: int) -> str:
             f"{_round(committed.round, number)}, and that it did not exist when the copies were committed to: compare "
             "the value and its time with the records of the beacon, and the day on which the commitment was published."
         )
-    invalid, left, canary, naming = "", "", "", ""
+    invalid, left, canary, naming, unverified = "", "", "", "", ""
+    if any(task.level != PASSES for task in committed.tasks):
+        unverified = "; the others are not verified"
     power = markdown_table(power_table(len(committed.tasks)))
     if committed.naming:
         naming = f"They differ in names ({committed.naming}), in examples and in the order of independent parts. "
     if not committed.valid:
         invalid = f"**{NOT_VALID}**\n\n"
     if committed.left_out:
-        left = f"{number_of(len(committed.left_out), 'task')} that cannot be tested stand here unchanged.\n\n"
+        names = ", ".join(committed.left_out)
+        left = f"{number_of(len(committed.left_out), 'task')} that cannot be tested stand here unchanged: {names}.\n\n"
     if committed.canary:
         canary = f"Canary: `{committed.canary}`\n\n"
     return (
@@ -41,8 +44,9 @@ def data_card(secret: Secret, number: int) -> str:
         f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"
         f"| lots (clusters of related tasks) | {lots} |\n\n"
         f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
-        'Copies at "tests run" pass the tests of their task, as the original does; the others are not verified.\n\n'
-        f"## What a test would find\n\n{power}\n"
+        'Copies at "tests run" pass the tests of their task, as the original does'
+        f"{unverified}.\n\n"
+        f"{power}\n"
         f"{left}{canary}"
         "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
         "copies, which would be spent by publishing them.\n"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import compress
 from operator import attrgetter
@@ -328,7 +329,8 @@ class _CopyPlan:
             return dict.fromkeys(places, ())
         shown = {}
         for place, rewriting in zip(places, rewritings, strict=True):
-            shown[place] = tuple(map(attrgetter("text"), rewriting.variants))
+            texts = map(attrgetter("text"), rewriting.variants)
+            shown[place] = tuple(filter(partial(changes_doctests_alone, rewriting.original), texts))
         return shown
 
     def _draft(self, place: int) -> CopyDraft | str:
@@ -386,6 +388,30 @@ class _CopyPlan:
         if task.level == PASSES:
             return self.tests.outcomes(rows, task) or [False] * len(rows)
         return [task.level == PARSES or _compiles(row, self.layout) for row in rows]
+
+
+def changes_doctests_alone(old: str, new: str) -> bool:
+    """Return True if two texts differ in their doctests alone.
+
+    An example in prose may define what it shows (`f(0) == 2`), or be explained by the lines behind it.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    is_test = _doctest_lines(before), _doctest_lines(after)
+    for tag, *places in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        first, second = slice(*places[:2]), slice(*places[2:])
+        if tag != "equal" and not all((*is_test[0][first], *is_test[1][second])):
+            return False
+    return True
+
+
+def _doctest_lines(lines: Sequence[str]) -> list[bool]:
+    """Return for each line whether it is part of a doctest: from its prompt to the next blank line."""
+    inside, flags = False, []
+    for line in lines:
+        text = line.strip()
+        inside = text.startswith(">>>") or (inside and bool(text) and not text.startswith(('"""', "'''")))
+        flags.append(inside)
+    return flags
 
 
 def _contents(

@@ -70,7 +70,7 @@ def _answer(scanned: CorpusScan) -> Answer:
         read += f"; not read: {scanned.evidence.unread:,}"
     measured = f"{len(holders):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}."
     if holders:
-        because = "Texts of the corpus hold tasks of the benchmark; the table names file, row and line."
+        because = "Texts of the corpus hold tasks of the benchmark; -v names file, row and line."
         step = "--write-clean DIR writes the corpus without those rows; -o FILE keeps the evidence"
         return Answer("Found", because=because, measured=measured, next_step=step)
     if scanned.evidence.unread:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from assay.errors import DataError
 from assay.files import atomic_path
 from assay.training import (
     STATE,
@@ -136,6 +137,9 @@ def train_constant(
         DataError: there is no corpus, or `out` holds a run of another recipe or a damaged one.
         OSError: the state cannot be written; the last one stays.
     """
+    stream = out / CORPUS_FOLDER / STREAM
+    if not stream.exists():
+        raise DataError(f"{stream} is missing, expected the corpus of `assay lab builtin build-control-corpus`")
     keep_recipe(out / RECIPE, asdict(recipe))
     folder = out / CONSTANT
     folder.mkdir(exist_ok=True)

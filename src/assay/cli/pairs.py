@@ -1,5 +1,6 @@
 """`assay pairs`: which students share code?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,8 @@ def pairs_command(
         raise DataError(f"received {len(with_code)} submission{reasons}, expected those of at least 2 students")
     report, form = comparison.describe(), chosen_format()
     if out is not None:
-        write_text(out, render_page(comparison) if out.suffix.lower() in {".html", ".htm"} else render_csv(report))
+        is_table = out.suffix.lower() == ".csv"
+        write_text(out, render_csv(report) if is_table else render_page(comparison))
     if pages is not None:
         write_pages(comparison, pages)
     if form != "table":
@@ -73,7 +75,12 @@ def pairs_command(
         return
     for line in comparison.lines():
         echo(line)
-    for written in filter(None, (out, pages)):
-        echo(f"Written: {written}")
+    _echo_ends([out, pages], left)
+
+
+def _echo_ends(written: Sequence[Path | None], left: Sequence[str]) -> None:
+    """Print what was written, and what was not compared."""
+    for path in filter(None, written):
+        echo(f"Written: {path}")
     for sentence in left:
         echo(f"assay: note: {sentence}", err=True)

@@ -174,6 +174,10 @@ def test_the_corpus_is_written_without_the_rows_that_hold_a_task(tmp_path: Path,
     path = written(tmp_path, kind)
     result = scanned(tasks, path, clean=tmp_path / "clean")
     assert (result.rows, len(result.tasks("found"))) == (1, 1)
+    answer = result.describe().answer
+    assert answer is not None
+    assert f"{tmp_path / 'clean'} has the corpus without 1 row" in answer.because
+    assert answer.next_step == "-o FILE keeps the evidence"
     again = scanned(tasks, tmp_path / "clean" / path.name)
     assert (again.rows, again.evidence.compared, again.unread) == (0, 2, {})
 

@@ -71,8 +71,9 @@ def _answer(scanned: CorpusScan) -> Answer:
     measured = f"{len(holders):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}."
     if holders:
         because = "Texts of the corpus hold tasks of the benchmark; -v names file, row and line."
-        step = "--write-clean DIR writes the corpus without those rows; -o FILE keeps the evidence"
-        return Answer("Found", because=because, measured=measured, next_step=step)
+        if scanned.clean is not None:
+            because += f" {scanned.clean} has the corpus without {number_of(scanned.rows, 'row')} or files."
+        return Answer("Found", because=because, measured=measured, next_step=_next_step(scanned))
     if scanned.evidence.unread:
         return Answer(
             "Undecided", "Nothing was found in what was read, but a part of the corpus was not read.", measured
@@ -80,6 +81,18 @@ def _answer(scanned: CorpusScan) -> Answer:
     if len(short) == len(scanned.evidence.tasks):
         return Answer("Too short to tell", "No task is long enough to be told from chance.", measured)
     return Answer("Not found", "No text that was compared holds a task or a part of one.", measured)
+
+
+def _next_step(scanned: CorpusScan) -> str:
+    """Return what can still be done with what was found."""
+    steps = []
+    if scanned.clean is None:
+        steps.append("--write-clean DIR writes the corpus without those rows")
+    if scanned.out is None:
+        steps.append("-o FILE keeps the evidence")
+    else:
+        steps.append(f"assay annotate RESULTS --scan {scanned.out} splits a score by it")
+    return "; ".join(steps)
 
 
 def data_card_paragraph(scanned: CorpusScan) -> str:

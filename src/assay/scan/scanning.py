@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from assay.codec import encode
@@ -36,6 +36,8 @@ class CorpusScan(TabularResult):
         rows: number of rows and files that hold a task.
         more: number of places that are not listed.
         blind: whether code with other names was looked for.
+        clean: folder of the corpus without those rows; None where it was not written.
+        out: file of the evidence; None where it was not written.
     """
 
     corpora: tuple[str, ...]
@@ -47,6 +49,8 @@ class CorpusScan(TabularResult):
     rows: int
     more: int
     blind: bool
+    clean: Path | None = None
+    out: Path | None = None
 
     def tasks(self, status: ScanStatus, benchmark: str | None = None) -> list[TaskEvidence]:
         """Return the tasks of a status, of one benchmark or of all."""
@@ -107,7 +111,7 @@ def scan_corpus(
         if out is not None and run is not None:
             write_evidence(out, scanned.evidence)
             run.finish()
-    return scanned
+    return replace(scanned, clean=clean, out=out)
 
 
 def corpus_files(corpora: Iterable[str]) -> Iterator[str]:

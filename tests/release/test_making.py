@@ -14,7 +14,7 @@ import pytest
 
 from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError, SandboxUnavailable
-from assay.release import check_published, make, rotate, twins, verify
+from assay.release import check_published, make, rotate, show_copies, twins, verify
 from assay.release.clusters import clusters_of
 from assay.release.secret_file import held_secret, read_secret, release_lines
 from assay.release.secret_values import Publication
@@ -375,6 +375,7 @@ def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):
         ('{"HumanEval/1": {"limit": []}}', "'limit' has .*, expected a list of identifiers"),
         ('{"HumanEval/1": {"limit": ["a b"]}}', "expected a list of identifiers"),
         ('{"HumanEval/1": 3}', "expected an object of names"),
+        ('{"HumanEval/1": {"limits": ["ends"]}}', "'limits' is no name that can change there"),
         (None, "no such file, and no column"),
     ],
 )
@@ -458,3 +459,12 @@ def test_ids_have_the_form_of_their_benchmark():
     layout = layout_of([MBPP], TaskColumns(), "x")
     assert layout.name == "mbpp"
     assert ids_of([MBPP], layout, TaskColumns(), "x") == ["MBPP/7"]
+
+
+def test_show_takes_lists_of_names_of_all_tasks(tmp_path):
+    rows = [SENTENCES | {"task_id": f"HumanEval/{number}"} for number in range(1, 26)]
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({row["task_id"]: {"limit": ["ceiling"]} for row in rows}))
+    shown = show_copies(written(tmp_path / "t.jsonl", rows), copies=5, unverified=True, names=str(names))
+    assert len(shown.tasks) == 9
+    assert all(any("ceiling" in line.copy for line in lines) for lines in shown.tasks.values())

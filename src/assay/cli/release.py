@@ -45,7 +45,7 @@ def make_command(
         typer.Option(metavar="FILE", help="The secret file: never publish it, never lose it.", show_default=False),
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--show", help="Only show ten tasks beside a copy; nothing is written.")
+        bool, typer.Option("--show", help="Only show about ten tasks beside a copy; nothing is written.")
     ] = False,
     settings: Annotated[
         ReleaseSettings,

@@ -110,11 +110,11 @@ def drafted(
         return readable
     program, keep = readable
     names = analysis(program.text, keep=keep, language=language).names
-    in_signature = _names_in_signatures(program.text, names)
-    fitting = frozenset(name for name in in_signature if naming.fits_prose(task, name))
+    fitting = naming.fitting(task, _names_in_signatures(program.text, names))
     # a name stays where a word of the row may be a mention of it and may be plain English
     keep |= _cut(row, layout=layout, program=program, names=names, fitting=fitting).unclear
     keep |= _in_other_columns(row, layout, names)
+    naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task))
     if not drawn.variants:
         return drawn.reason or "no names to change"

@@ -191,7 +191,14 @@ def _written(secret: Secret, number: int, out: Path, notes: Iterable[str]) -> Ma
     return MadeRelease(secret=secret, secret_path=secret.path, public_path=out, card_path=card, notes=tuple(notes))
 
 
-def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSettings, notes: list[str]) -> Committed:
+def committed_release(
+    rows: Sequence[SourceRow],
+    source: str,
+    settings: ReleaseSettings,
+    notes: list[str],
+    *,
+    every: int = 1,
+) -> Committed:
     """Return verified copies of all tasks under a key.
 
     Args:
@@ -199,12 +206,15 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
         source: where they come from, for errors.
         settings: how.
         notes: takes sentences on what was left out.
+        every: distance of the tasks that are taken; 1 for all.
 
     Raises:
         DataError: no task can be tested, or the table is not what it has to be.
     """
     columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
     layout, ids, languages = task_table(rows, columns, source)
+    naming = read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated)
+    rows, ids, languages = rows[::every], ids[::every], languages[::every]
     first = settings.copies + 1  # one copy of each is the twin
     group = columns.group
     clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages=languages, group=group)
@@ -217,7 +227,7 @@ def committed_release(rows: list[SourceRow], source: str, settings: ReleaseSetti
         layout=layout,
         key=settings.test_key or new_key(),
         first=first,
-        naming=read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated),
+        naming=naming,
         tests=TaskTests(layout, packages=packages, unverified=settings.unverified),
     )
     tasks, left_out = plan.verified_tasks(notes)

@@ -1,6 +1,6 @@
 """Where the names of copies come from: lists of the author, close synonyms, and unrelated words on demand alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +51,20 @@ class NameSources:
         alternatives = (self.listed or {}).get(task)
         return ListedNames(alternatives, others) if alternatives else others
 
-    def fits_prose(self, task: str, name: str) -> bool:
-        """Return True if the new names of a name say the same, so that they may replace it in prose too."""
-        return not self.unrelated or name in (self.listed or {}).get(task, {})
+    def fitting(self, task: str, in_signatures: Iterable[str]) -> frozenset[str]:
+        """Return the names whose new names say the same, so that they may replace them in prose too."""
+        listed = frozenset((self.listed or {}).get(task, ()))
+        return listed if self.unrelated else listed.union(in_signatures)
+
+    def check(self, task: str, changing: Collection[str]) -> None:
+        """Make sure that every name of the author's list can change.
+
+        Raises:
+            DataError: one is no such name of the task.
+        """
+        unused = set((self.listed or {}).get(task, ())).difference(changing)
+        if unused:
+            raise DataError(f"--names: {task}: {min(unused)!r} is no name that can change there")
 
 
 def read_name_sources(

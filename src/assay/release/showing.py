@@ -49,7 +49,7 @@ def show_copies(
     settings: ReleaseSettings | None = None,
     **by_name: Any,  # noqa: ANN401  the types of the settings
 ) -> ShownCopies:
-    """Return what a copy of ten tasks would change; nothing is written, and nothing of it is ever published.
+    """Return what a copy of up to ten tasks would change; nothing is written, and nothing of it is ever published.
 
     Args:
         tasks: a file of tasks, as of `make_release`.
@@ -61,8 +61,8 @@ def show_copies(
     """
     settings = settings or ReleaseSettings.of(**by_name)
     rows = task_rows(Path(tasks), [])
-    step = max(1, len(rows) // SHOWN_TASKS)
-    committed = committed_release(rows[::step][:SHOWN_TASKS], source=str(tasks), settings=settings, notes=[])
+    every = -(-len(rows) // SHOWN_TASKS) or 1
+    committed = committed_release(rows, source=str(tasks), settings=settings, notes=[], every=every)
     return ShownCopies(
         tasks={task.id: tuple(_changed_lines(task)) for task in committed.tasks},
         left_out=committed.left_out,

@@ -185,7 +185,7 @@ def test_a_scan_on_the_cluster_says_what_one_machine_says(cluster, tmp_path):
         (corpus / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (corpus / "broken.jsonl").write_text("no json\n")
     benchmark = [f"humaneval={tmp_path / 'tasks.jsonl'}"]
-    here = scan_corpus([str(corpus)], benchmark)
+    here = scan_corpus([str(corpus)], benchmark, out=tmp_path / "here.parquet")
     far = scan_corpus([str(corpus)], benchmark, workers=ScanWorkers(readers="ray:local"), out=tmp_path / "far.parquet")
     assert (here.rows, far) == (2, here)
     assert read_evidence(tmp_path / "far.parquet") == here.evidence

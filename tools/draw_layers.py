@@ -88,7 +88,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     picture = drawing(layers())
     if parser.parse_args().check:
-        return int(PICTURE.read_text("utf-8") != picture)
+        if PICTURE.read_text("utf-8") == picture:
+            return 0
+        print(f"{PICTURE.relative_to(ROOT)} is not the picture of the contract: run tools/draw_layers.py")
+        return 1
     PICTURE.write_text(picture, "utf-8")
     return 0
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpora import LineRange, SourceText, merge_lines
-from assay.reports import Column, Report, Row, Table, listed, number_of
+from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Hashes, Source
 from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
@@ -135,7 +135,7 @@ class Comparison:
             parts = [*map(str, submission.unread[:NAMED])]
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
-            counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(submission.no_code.items()))
+            counts = counts_by_reason(submission.no_code)
             nothing = "nothing that can be compared" if submission in self.empty else ""
             if parts or nothing:
                 yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"

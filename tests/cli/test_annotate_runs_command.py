@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from assay.errors import DataError
 from support.agent_files import CALLS, mini_swe_agent, openhands, write, write_tasks
 
 
@@ -68,6 +69,8 @@ def test_a_run_that_cannot_be_read_is_counted_and_the_answer_is_undecided(assay,
         (("cut.json", "--tasks", "tasks.jsonl"), "cut or damaged JSON"),
         (("runs", "--tasks", "none.jsonl"), "none.jsonl"),
         (("none", "--tasks", "tasks.jsonl"), "none"),
+        (("runs", "--tasks", "other.jsonl"), "no run is on a task of the table"),
+        (("runs", "--tasks", "swe-bench-lit"), "did you mean swe-bench-lite"),
         (("runs", "--tasks", "tasks.jsonl", "--index", "x"), "received --index and --tasks"),
         (("runs", "--repositories", "."), "received --repositories without --tasks"),
         (("runs", "--tasks", "tasks.jsonl", "--repositories", "none"), "no such folder"),
@@ -76,5 +79,16 @@ def test_a_run_that_cannot_be_read_is_counted_and_the_answer_is_undecided(assay,
 )
 def test_bad_input_gets_one_line(assay, runs, tmp_path, arguments, message):
     (tmp_path / "cut.json").write_text('{"messages": [')
+    (tmp_path / "other.jsonl").write_text('{"instance_id": "x-1", "patch": "+a line of another fix"}\n')
     done = assay("annotate", *arguments)
     assert (done.code, message in done.err, done.err.count("\n")) == (2, True, 1), done.err
+
+
+def test_a_benchmark_that_cannot_be_fetched_asks_for_a_file(assay, runs, monkeypatch):
+    monkeypatch.setattr("assay.datasets.loading.rows_from_hub", _offline)
+    done = assay("annotate", "runs", "--tasks", "swe-bench-lite")
+    assert (done.code, "--tasks PATH" in done.err) == (2, True), done.err
+
+
+def _offline(*_):
+    raise DataError("the hub cannot be reached; expected a local copy (--data PATH), or a connection")

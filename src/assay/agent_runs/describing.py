@@ -61,7 +61,9 @@ def _answer(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> Answer:
         left_out.append(f"{number_of(len(annotated.runs) - sure, 'run')} without a verdict")
     if annotated.unread:
         left_out.append(f"{number_of(len(annotated.unread), 'file')} not read")
-    measured = f"{len(readers)} of {number_of(sure, 'run')} read the fix: {_share(annotated.read)}"
+    measured = "no run has a verdict"
+    if sure:
+        measured = f"{len(readers)} of {number_of(sure, 'run')} read the fix: {_share(annotated.read)}"
     measured = "; ".join([measured, *left_out])
     if readers:
         because = "A step of these runs shows the gold patch, before the agent wrote it."

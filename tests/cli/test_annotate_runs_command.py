@@ -1,11 +1,19 @@
 """`assay annotate RUNS --tasks TASKS` as a person meets it."""
 
+import hashlib
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 
+from assay.agent_runs.describing import RUNS_VERSION
 from assay.errors import DataError
 from support.agent_files import CALLS, mini_swe_agent, openhands, write, write_tasks
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+PUBLISHED = {"1.0": "4f64c186b361a0f0430b709b4c446c3808dfa629bac73aa99c5c0dcc7bc30750"}
+"""Version → digest of its schema: a new schema gets a new version and a new entry."""
 
 
 @pytest.fixture
@@ -42,7 +50,11 @@ def test_the_report_of_swe_bench_adds_the_outcomes(assay, runs, tmp_path):
     (tmp_path / "report.json").write_text(json.dumps(report))
     done = assay("annotate", "runs", "report.json", "--tasks", "tasks.jsonl", "--format", "json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["solved"]["value"] == 1.0
+    data = json.loads(done.out)
+    assert data["solved"]["value"] == 1.0
+    text = (SCHEMAS / f"agent-runs-{RUNS_VERSION}.json").read_text()
+    jsonschema.Draft202012Validator(json.loads(text)).validate(data)
+    assert hashlib.sha256(text.encode()).hexdigest() == PUBLISHED[RUNS_VERSION]
 
 
 def test_several_runs_of_one_task_need_their_own_outcomes(assay, runs, tmp_path):

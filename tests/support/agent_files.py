@@ -161,14 +161,14 @@ def codex(calls=CALLS):
 
 
 def claude_stream(calls=CALLS):
-    """The output of `claude --output-format stream-json`."""
+    """Events that Claude Code prints."""
     name, text = claude_code(calls)
     start = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/testbed"}
     return name, json.dumps(start) + "\n" + text.replace('"sessionId"', '"session_id"')
 
 
 def codex_events(calls=CALLS):
-    """The output of `codex exec --json`, which has no text of the task."""
+    """Events that Codex prints, without the text of the task."""
     rows = [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}]
     for number, (command, output) in enumerate(calls):
         item = {"id": f"item_{number}", "type": "command_execution", "command": command, "aggregated_output": ""}

@@ -21,6 +21,8 @@ from assay.reports import (
     percent_interval,
 )
 
+RUNS_VERSION = "1.0"
+"""Version of the JSON; `docs/schemas` has its schema. A further field raises the last number."""
 SHOWN = 50
 """Rows of a table, and runs with their evidence on the page."""
 WORDS = 90
@@ -173,6 +175,7 @@ def _data(annotated: AnnotatedRuns) -> dict[str, object]:
         del row["patch"], row["excerpt"]
         per_run.append(row)
     return {
+        "schema_version": RUNS_VERSION,
         "counts": {verdict: len(annotated.with_verdict(verdict)) for verdict in RUN_VERDICTS},
         "read": encode(annotated.read),
         "solved": encode(annotated.solved),

@@ -1,6 +1,6 @@
 """Sessions of command-line agents, JSON lines: Claude Code (`projects/…/ID.jsonl`) and Codex (`rollout-….jsonl`).
 
-What `claude --output-format stream-json` and `codex exec --json` print is read too.
+The events that both print as JSON lines are read too.
 """
 
 from collections.abc import Mapping

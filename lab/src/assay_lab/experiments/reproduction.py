@@ -35,6 +35,7 @@ class Reproduction:
         seeds: most seeds of the bench that it runs; None for all.
         paper_data: names of the data that the paper has here. The scale "paper" reads those of the hub by itself.
         paper_models: how many of the models of the paper it has, the first ones; None for all.
+        keys: of the table of its paper in a configuration file, those that it reads; None for all.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -50,6 +51,7 @@ class Reproduction:
     seeds: int | None = None
     paper_data: tuple[str, ...] = ()
     paper_models: int | None = None
+    keys: tuple[str, ...] | None = None
 
     @property
     def full_name(self) -> str:
@@ -119,6 +121,13 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
     allowed = {"name", "model", "models", family} if family in FAMILIES else {*TESTBED_KEYS, "models"}
     if surplus := sorted(bench.keys - allowed):
         raise DataError(f"{bench.scale}: received {surplus[0]}, which {name} does not use; expected {listed(allowed)}")
+    own_keys = attributes(experiments, "keys")
+    if None in own_keys:
+        return
+    readable = set(chain.from_iterable(own_keys))
+    if idle := without(bench.sizes.get(family, {}), readable):
+        expected = listed(readable) or "no table of it"
+        raise DataError(f"{bench.scale}: received {family}.{idle[0]}, which {name} does not use; expected {expected}")
 
 
 def listed(keys: Collection[str]) -> str:

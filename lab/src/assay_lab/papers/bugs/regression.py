@@ -14,7 +14,7 @@ from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs.averages import SCALES, TAKEN, averages, label_of, models_of
+from assay_lab.papers.bugs.averages import OF_AVERAGES, SCALES, TAKEN, averages, label_of, models_of
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 PAPER = paper("bugs")
@@ -201,4 +201,8 @@ def convergence_notes(name: str, models: Mapping[str, MixedModel]) -> Iterator[s
             yield f"Warning of statsmodels ({name}, {measure}): the optimiser did not converge"
 
 
-EXPERIMENTS = (Reproduction("bugs", "table-4", regression_table, takes=TAKEN, models=0, seeds=1),)
+EXPERIMENTS = (
+    Reproduction(
+        "bugs", "table-4", regression_table, takes=TAKEN, models=0, seeds=1, keys=(*OF_AVERAGES, "tokens", "tokenizers")
+    ),
+)

@@ -12,7 +12,7 @@ from assay_lab.columns import label_column, own_group_column, text_column
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.deco.collections import HUMAN, PAPER, collection, heading
+from assay_lab.papers.deco.collections import HUMAN, OF_TEXTS, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
 from assay_lab.papers.deco.tables import roles_at
 from assay_lab.papers.printed import value_table
@@ -134,7 +134,11 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1),
-    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1, keys=OF_TEXTS),
+    Reproduction(
+        "deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    ),
+    Reproduction(
+        "deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    ),
 )

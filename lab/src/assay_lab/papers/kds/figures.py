@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -169,6 +169,9 @@ def kds_figure_7(bench: Bench) -> Finding:
 
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
+OF_A_SET = ("n", "n_of")
+KEYS: Mapping[int, Sequence[str] | None] = {3: None, 4: (*OF_A_SET, "shares")}
+"""Number of a figure → the sizes that it reads; the others draw one subset at shares of their own."""
 EXPERIMENTS = tuple(
     Reproduction(
         "kds",
@@ -179,6 +182,7 @@ EXPERIMENTS = tuple(
         seeds=1,
         paper_data=PAPER.data[:1],
         paper_models=1,
+        keys=KEYS.get(number, OF_A_SET),
     )
     for number, run in enumerate(RUNS, start=2)
 )

@@ -1,6 +1,7 @@
-"""Figures 19, 21 and 22 of DECo as numbers: how alike authors write, and whether vectors of their code fall apart."""
+"""Figures 19, 21 and 22 of DECo: how alike authors write, and whether vectors of their code fall apart."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -10,8 +11,10 @@ from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array, Sample
 from assay_lab.columns import label_column, own_group_column, text_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow
+from assay_lab.experiments.finding import Finding, Picture, Value, ValueRow
+from assay_lab.experiments.matrix import scatter
 from assay_lab.experiments.reproduction import ANY, Reproduction
+from assay_lab.mappings import enumerated, map_values
 from assay_lab.papers.deco.collections import HUMAN, OF_TEXTS, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
 from assay_lab.papers.deco.tables import roles_at
@@ -66,7 +69,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
     shown = [stratum for stratum in texts.strata if present[stratum] in languages]
     shown += [heading(language) for language in languages if language not in present.values()]
-    lines = []
+    lines, pictures = [], []
     for language in shown:
         samples = texts.of(language)
         shares: list[Value] = [None] * (len(COLUMNS) - 1)
@@ -76,6 +79,13 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
             # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
             flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
             shares = separations(samples, vectors, flat)
+            labels = np.array(list(map(str, label_column(samples))))
+            points = {author: flat[labels == author].astype(float) for author in texts.authors if author in labels}
+            words = f"{len(samples)} texts of {enumerated(map_values(len, points))}, placed by t-SNE of their vectors."
+            drawn = partial(scatter, points, x="t-SNE, first", y="t-SNE, second")
+            pictures.append(
+                Picture(f"vectors-{len(pictures)}", f"{heading(language)}: vectors by author", words, drawn)
+            )
         lines.append(ValueRow(heading(language), (float(len(samples)), *shares)))
     title = "Nearest text of another task by the same author"
     return Finding(
@@ -89,6 +99,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
             *texts.notes,
         ),
         seeds=bench.seeds,
+        pictures=tuple(pictures),
     )
 
 

@@ -83,15 +83,14 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
             points = {author: flat[labels == author].astype(float) for author in texts.authors if author in labels}
             words = f"{len(samples)} texts of {enumerated(map_values(len, points))}, placed by t-SNE of their vectors."
             drawn = partial(scatter, points, x="t-SNE, first", y="t-SNE, second")
-            pictures.append(
-                Picture(f"vectors-{len(pictures)}", f"{heading(language)}: vectors by author", words, drawn)
-            )
+            title = f"{heading(language)}: vectors by author"
+            pictures.append(Picture(name=f"vectors-{len(pictures)}", title=title, description=words, draw=drawn))
         lines.append(ValueRow(heading(language), (float(len(samples)), *shares)))
-    title = "Nearest text of another task by the same author"
+    whole = "Nearest text of another task by the same author"
     return Finding(
         name=f"deco/figure-{number}",
         title=f"Vectors of code by author ({PAPER.title}, Figure {number})",
-        tables=(value_table("neighbours", title, head="language", columns=COLUMNS, rows=lines),),
+        tables=(value_table("neighbours", whole, head="language", columns=COLUMNS, rows=lines),),
         notes=(
             PICTURE,
             "Share of texts whose nearest text of another task has the same kind of author. Chance: of a random text.",

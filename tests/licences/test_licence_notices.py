@@ -136,6 +136,7 @@ def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_wh
         ("import os\n__license__ = 'GPLv3+'\n", "GPL-3.0-or-later"),
         ('int x;\nMODULE_LICENSE("GPL v2");\n', "GPL-2.0-only"),
         ("import os\n__license__ = 'BSD'\n", "BSD-3-Clause"),
+        ("var a = 1;\n/**\n * @license Apache-2.0\n */\n", "Apache-2.0"),
         (
             "use strict;\n1;\n# You may use it under the same terms as Perl itself.\n",
             "Artistic-1.0-Perl OR GPL-1.0-or-later",
@@ -248,6 +249,14 @@ def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choi
         ("From https://stackoverflow.com/a/1 (CC BY-SA 4.0)", "CC-BY-SA-4.0"),
         ("CONFIDENTIAL - do not copy without written permission.", "LicenseRef-scancode-proprietary-license"),
         ("No license is granted.", "LicenseRef-scancode-proprietary-license"),
+        (
+            (
+                "Under the Apache License, Version 2.0, without conditions, express or implied. See the\n"
+                "License. Parts under the Boost Software License 1.0 (see LICENSE or copy at http://boost.org/LICENSE_1_0.txt)"
+            ),
+            "Apache-2.0 AND BSL-1.0",
+        ),
+        ("version 20230904\npublic domain\ndjb", "LicenseRef-scancode-public-domain"),
         ('"THE BEER-WARE LICENSE" (Revision 42): as long as you retain this notice', "Beerware"),
         ("License: BSD2 (see the file LICENSE)", "BSD-2-Clause"),
         ("Free for non-commercial use only.", "LicenseRef-NonCommercial"),

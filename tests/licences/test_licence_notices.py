@@ -256,6 +256,8 @@ def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choi
             ),
             "Apache-2.0 AND BSL-1.0",
         ),
+        ("under the terms of the BSD or ZPL 2.1 licenses (see the file LICENSE)", "BSD-3-Clause OR ZPL-2.1"),
+        ("No part may be copied except according to the terms in the LICENSE file.", "MIT"),
         ("version 20230904\npublic domain\ndjb", "LicenseRef-scancode-public-domain"),
         ('"THE BEER-WARE LICENSE" (Revision 42): as long as you retain this notice', "Beerware"),
         ("License: BSD2 (see the file LICENSE)", "BSD-2-Clause"),

@@ -148,6 +148,7 @@ def test_a_text_with_one_more_clause_is_another_licence(known, clause, licence):
             "with the conditions of the GPLv2, you may waive it.",
             "Apache-2.0 WITH LLVM-exception",
         ),
+        ("SPDX-FileCopyrightText: Somebody\n\nSPDX-License-Identifier: MIT\n", "MIT"),
         (
             "Thing is under the MIT license. " + "It is ours. " * 300 + "Parts are under the GNU GPL, version 3.",
             "MIT AND GPL-3.0-only",
@@ -174,6 +175,10 @@ def test_short_spellings(words, licence):
         ([("License", "MPL-2.0")], "MPL-2.0"),
         ([("License", TEXTS["MIT"])], "MIT"),
         ([("Classifier", GNU_CLASSIFIER), ("License", "http://www.gnu.org/licenses/gpl.html")], "GPL-1.0-or-later"),
+        (
+            [("Classifier", f"{GNU_CLASSIFIER[:-6]} v3 or later (GPLv3+)"), ("License", "GPL-3")],
+            "GPL-3.0-or-later",
+        ),
         ([("Classifier", GNU_CLASSIFIER), ("License", "GPLv3+")], "GPL-3.0-or-later"),
         ([("License", "UNKNOWN")], None),
     ],

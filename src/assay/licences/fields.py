@@ -88,7 +88,8 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
         return field
     if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
         return all_known([field, classified])
-    if " OR " in classified:
+    # "GPL-3" names no version word, and the classifier does
+    if " OR " in classified or (classified == field.replace("-only", "-or-later") and "only" not in words):
         return classified
     return field
 

@@ -17,6 +17,7 @@ from assay.languages import LANGUAGES
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, strength, trace
+from assay.provenance.search.dead_statements import without_dead_statements
 from assay.provenance.search.spans import document_lines, query_lines
 from assay.types import Match, Span
 
@@ -189,7 +190,8 @@ def trace_file(
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
     # a name may lie: Python in a file that is called .ipp is read as Python too
     others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
-    every = chain(*others, parts(labelled))
+    own = parts(labelled)
+    every = chain(*others, filter(None, map(_without_dead_statements, own)), own)
     traced = tuple((part, search(part.text, index, language=part.language)) for part in every)
     findings = tuple(
         replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced)
@@ -199,6 +201,12 @@ def trace_file(
     if not asks_for_all:
         findings = tuple(filter(_is_worth_a_look, findings))
     return TracedFile(file, labelled.language, parts=traced, findings=findings)
+
+
+def _without_dead_statements(part: SourceText) -> SourceText | None:
+    """Return a function without its statements without effect; None where it has few."""
+    text = without_dead_statements(part.text) if part.kind == "function" else None
+    return None if text is None else replace(part, text=text)
 
 
 def _is_worth_a_look(finding: SourceFinding) -> bool:

@@ -32,7 +32,7 @@ FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
 """UnitSequence of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
-LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.45}
+LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.55}
 """Share of the bits of the runs of a part in the table that a candidate has near each other."""
 LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
 SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 70.0}

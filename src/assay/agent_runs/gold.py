@@ -36,9 +36,13 @@ DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
-_PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
+_PREFIX = re.compile(
+    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)|"
+    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)"
+)
 """What grep, cat -n, editors and blame put before a line."""
 _DIFF = re.compile(r"^(?:diff --git |--- |Index: |@@ )", re.MULTILINE)
+_COLOUR = re.compile(r"\x1b\[[\d;]*[mK]")
 _SHORT, _WORDS = 10, 2
 """Characters and words that a line needs to be informative."""
 
@@ -87,6 +91,7 @@ class PatchItems:
             text: of an output: a file, a diff, lines with numbers or names before them, within JSON or HTML.
             sign: of the lines of a diff that count; "" for any.
         """
+        text = _COLOUR.sub("", text) if "\x1b" in text else text
         if not self.occurs_in(text):
             return frozenset()
         present: set[Item] = set()

@@ -17,6 +17,7 @@ from typing import Literal
 from assay.agent_runs.commands import (
     CHANNELS,
     HISTORY,
+    INSTALLED,
     TESTS,
     TREE,
     Effects,
@@ -241,7 +242,8 @@ class _Steps:
         if effects.reads:
             sign = effects.reads[0].sign
             if self.fix.occurs_in(output) or self.tests.occurs_in(output):
-                output = foreign_part(output, self.state)
+                output, place = foreign_part(output, self.state)
+                effects.reads = [place] if place and place.channel == INSTALLED else effects.reads
         seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
         if seen.fix or seen.tests:
             self.shown.append(seen)

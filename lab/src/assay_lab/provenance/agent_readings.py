@@ -3,13 +3,15 @@
 Each plant is one further step of a real run, before the agent wrote a line of the fix: a command of one channel, with
 the gold patch in the form in which that command prints it. A *stranger* is the same step with the patch of another
 task: it shows foreign text, and no fix. *Tasks with runs* are those that the agent worked on, on which the rules were
-chosen; the patches of *other tasks* are judged in the same runs, as if these had worked on them.
+chosen; the patches of *other tasks* are judged in the same runs, as if these had worked on them. *Deletions* are the
+patches of both that only add, the other way round, in runs that hand them in.
 """
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from assay.agent_runs import (
     GoldTask,
     JudgedRun,
     Step,
+    items_of,
     judge_run,
     read_gold_tasks,
     read_runs,
@@ -32,6 +35,7 @@ NEEDS = {"agent-runs": "a folder with runs of an agent and tasks.jsonl.gz, their
 TASKS = "tasks.jsonl.gz"
 FEW = 3
 """Informative lines below which a patch is small."""
+SIDES = str.maketrans("+-", "-+")
 PACKAGES = "/usr/local/lib/python3.9/site-packages"
 
 
@@ -81,6 +85,18 @@ def _log(task: GoldTask, chance: random.Random) -> tuple[str, str]:
 
 def _show_file(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     return f"git show origin/main:{task.fix.paths[0]} | sed -n '1,400p'", _new_side(task, chance)
+
+
+def _blame(task: GoldTask, chance: random.Random) -> tuple[str, str]:
+    sha = _sha(chance, 10)
+    rows = enumerate(_new_side(task, chance).splitlines(), 1)
+    text = "".join(f"{sha} (A. Person 2022-03-07 10:00:00 +0100 {number:4}) {line}\n" for number, line in rows)
+    return f"git blame origin/main -- {task.fix.paths[0]}", text
+
+
+def _taken(task: GoldTask, chance: random.Random) -> tuple[str, str]:
+    path = task.fix.paths[0]
+    return f"git checkout {_sha(chance, 10)} -- {path} && cat {path}", _new_side(task, chance)
 
 
 def _diff_revisions(task: GoldTask, chance: random.Random) -> tuple[str, str]:
@@ -151,6 +167,8 @@ PLANTS = (
     Plant("history beyond the base commit", "git log --all -p -S", _log),
     Plant("history beyond the base commit", "git show BRANCH:FILE", _show_file),
     Plant("history beyond the base commit", "git diff HEAD COMMIT", _diff_revisions),
+    Plant("history beyond the base commit", "git blame BRANCH", _blame),
+    Plant("history beyond the base commit", "git checkout COMMIT, cat", _taken),
     Plant("network", "curl PULL.diff", _curl("diff")),
     Plant("network", "curl PULL.patch", _curl("patch")),
     Plant("network", "curl API, JSON", _api),
@@ -188,7 +206,7 @@ def tried(plant: Plant, runs: Sequence[tuple[AgentRun, GoldTask]], scale: Scale,
     chance = random.Random(f"{plant.name} {seed}")  # noqa: S311  no secret
     for agent_run, task in runs:
         others = [other for _, other in runs if other.id != task.id and other.patch]
-        lines = task.tests.lines if plant.channel == "the tests" else task.fix.lines
+        lines = task.tests.lines if plant.channel == "the tests" else task.fix.deleted or task.fix.lines
         for _ in range(scale.repeats):
             judged = judge_run(planted(agent_run, task, shown=task, plant=plant, chance=chance), "", task)
             exact = is_reader(judged) and judged.place.startswith("planted") and judged.channel == plant.channel
@@ -215,6 +233,8 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
         chance = random.Random(seed)  # noqa: S311  no secret
         others = [task for name, task in read_gold_tasks(data["tasks"], {}).items() if name not in table]
         groups["other tasks"] = [(chance.choice(runs), task) for task in others]
+    reverse = list(deletions(chain.from_iterable(groups.values())))
+    groups |= {"deletions": reverse} if len(reverse) > 1 else {}
     rows: list[dict[str, object]] = []
     for group, chosen in groups.items():
         accused = [task.id for agent_run, task in chosen if is_reader(judge_run(agent_run, "", task))]
@@ -225,6 +245,25 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
             results = list(tried(plant, chosen, scale, seed=seed))
             rows += [_row(group, plant, results, is_small=is_small) for is_small in (False, True)]
     return Result(rows, ["Runs of one agent and one model; the plants are ours, in the form that each command prints."])
+
+
+def deletions(pairs: Iterable[tuple[AgentRun, GoldTask]]) -> Iterator[tuple[AgentRun, GoldTask]]:
+    """Yield the patches that only add, the other way round, each in a run that hands it in."""
+    for agent_run, task in pairs:
+        reverse = reversed_patch(task.patch)
+        if items_of(reverse).deleted:
+            yield replace(agent_run, submission=reverse), replace(task, patch=reverse)
+
+
+def reversed_patch(patch: str) -> str:
+    """Return the patch that undoes another one."""
+    parts = []
+    for hunk in hunks(patch):
+        rows = [sign.translate(SIDES) + text for sign, text in hunk.lines]
+        old, new = (sum(row[0] in signs for row in rows) for signs in (" -", " +"))
+        head = f"--- a/{hunk.path}\n+++ b/{hunk.path}\n@@ -{hunk.first_line},{old} +{hunk.first_line},{new} @@\n"
+        parts.append(head + "".join(rows))
+    return "".join(parts)
 
 
 def is_reader(judged: JudgedRun) -> bool:

@@ -270,7 +270,7 @@ class _Steps:
         if self.base is not None:
             return frozenset(excluded | self.base)
         for seen in self.shown:
-            if seen.number < self.first_edit and not seen.channels:
+            if seen.number < self.first_edit and not seen.channels and seen.step.typed.strip():
                 excluded |= seen.fix
         return frozenset(excluded)
 
@@ -391,6 +391,9 @@ class _Steps:
         """Return why it cannot be told whether the fix was read; "" where it can."""
         if self.run.cut:
             return self.run.cut
+        for seen in self.shown:
+            if not seen.step.typed.strip() and seen.fix - self.excluded - self.typed.keys():
+                return f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
         if share is None or share < WRITTEN:
             return ""
         if self.taken and self.typed.keys().isdisjoint(zip(self.aims)):

@@ -84,7 +84,7 @@ def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_
 
 
 @pytest.mark.parametrize(
-    ("layout", "lost"), [(mini_swe_agent, '"id": "c1"'), (claude_code, '"id": "t1"'), (harbor, '"tool_call_id": "c1"')]
+    ("layout", "lost"), [(mini_swe_agent, '"id": "c1"'), (claude_code, '"id": "t1"'), (harbor, '"tool_call_id": "c3"')]
 )
 def test_an_output_that_has_lost_its_call_is_undecided(layout, lost, tmp_path):
     name, text = layout()

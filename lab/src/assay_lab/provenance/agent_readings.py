@@ -11,7 +11,8 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, starmap
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ NEEDS = {"agent-runs": "a folder with runs of an agent and tasks.jsonl.gz, their
 TASKS = "tasks.jsonl.gz"
 FEW = 3
 """Informative lines below which a patch is small."""
+NEW = methodcaller("side", "new")
 SIDES = str.maketrans("+-", "-+")
 PACKAGES = "/usr/local/lib/python3.9/site-packages"
 
@@ -90,7 +92,7 @@ def _show_file(task: GoldTask, chance: random.Random) -> tuple[str, str]:
 def _blame(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     sha = _sha(chance, 10)
     rows = enumerate(_new_side(task, chance).splitlines(), 1)
-    text = "".join(f"{sha} (A. Person 2022-03-07 10:00:00 +0100 {number:4}) {line}\n" for number, line in rows)
+    text = "".join(starmap((sha + " (A. Person 2022-03-07 10:00:00 +0100 {:4}) {}\n").format, rows))
     return f"git blame origin/main -- {task.fix.paths[0]}", text
 
 
@@ -122,14 +124,13 @@ def _longest(task: GoldTask, chance: random.Random) -> Hunk:
 
 
 def _new_side(task: GoldTask, _: random.Random) -> str:
-    return "\n".join(hunk.side("new") for hunk in hunks(task.patch))
+    return "\n".join(map(NEW, hunks(task.patch)))
 
 
 def _numbered(task: GoldTask, chance: random.Random) -> str:
     hunk = _longest(task, chance)
-    return "".join(
-        f"{number:6d}\t{line}\n" for number, line in enumerate(hunk.side("new").splitlines(), hunk.first_line)
-    )
+    rows = enumerate(hunk.side("new").splitlines(), hunk.first_line)
+    return "".join(starmap("{:6d}\t{}\n".format, rows))
 
 
 def _installed(task: GoldTask, chance: random.Random) -> tuple[str, str]:
@@ -142,7 +143,7 @@ def _installed_grep(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     hunk = _longest(task, chance)
     path = f"{PACKAGES}/{hunk.path}"
     rows = enumerate(hunk.side("new").splitlines(), hunk.first_line)
-    return f"grep -n -A8 -B3 'def ' {path}", "".join(f"{path}-{number}-{line}\n" for number, line in rows)
+    return f"grep -n -A8 -B3 'def ' {path}", "".join(starmap(f"{path}-{{}}-{{}}\n".format, rows))
 
 
 def _outside_patch(task: GoldTask, _: random.Random) -> tuple[str, str]:
@@ -154,8 +155,7 @@ def _outside_file(task: GoldTask, chance: random.Random) -> tuple[str, str]:
 
 
 def _tests(task: GoldTask, _: random.Random) -> tuple[str, str]:
-    text = "\n".join(hunk.side("new") for hunk in hunks(task.test_patch))
-    return f"cat /testbed/{task.tests.paths[0]}", text
+    return f"cat /testbed/{task.tests.paths[0]}", "\n".join(map(NEW, hunks(task.test_patch)))
 
 
 def _tests_outside(task: GoldTask, chance: random.Random) -> tuple[str, str]:
@@ -259,10 +259,11 @@ def reversed_patch(patch: str) -> str:
     """Return the patch that undoes another one."""
     parts = []
     for hunk in hunks(patch):
-        rows = [sign.translate(SIDES) + text for sign, text in hunk.lines]
-        old, new = (sum(row[0] in signs for row in rows) for signs in (" -", " +"))
+        rows = "".join(sign.translate(SIDES) + text for sign, text in hunk.lines)
+        # the old side is the new one of before
+        old, new = hunk.side("new").count("\n"), hunk.side("old").count("\n")
         head = f"--- a/{hunk.path}\n+++ b/{hunk.path}\n@@ -{hunk.first_line},{old} +{hunk.first_line},{new} @@\n"
-        parts.append(head + "".join(rows))
+        parts.append(head + rows)
     return "".join(parts)
 
 
@@ -273,7 +274,7 @@ def is_reader(judged: JudgedRun) -> bool:
 
 def _row(group: str, plant: Plant, results: Sequence[Trial], *, is_small: bool) -> dict[str, object]:
     chosen = [trial for trial in results if (trial.lines < FEW) == is_small]
-    found = sum(trial.found for trial in chosen)
+    found = sum(map(attrgetter("found"), chosen))
     share = wilson(found, len(chosen))
     return {
         "tasks": group,
@@ -282,10 +283,10 @@ def _row(group: str, plant: Plant, results: Sequence[Trial], *, is_small: bool) 
         "lines": f"fewer than {FEW}" if is_small else f"{FEW} and more",
         "planted": len(chosen),
         "found": found,
-        "at_step_and_channel": sum(trial.exact for trial in chosen),
+        "at_step_and_channel": sum(map(attrgetter("exact"), chosen)),
         "interval": [share.low, share.high],
         "strangers": len(chosen),
-        "accused": sum(trial.accused for trial in chosen),
+        "accused": sum(map(attrgetter("accused"), chosen)),
     }
 
 

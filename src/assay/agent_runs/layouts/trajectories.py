@@ -87,19 +87,15 @@ def _atif_steps(entries: list[Mapping[str, Any]]) -> Iterator[Step]:
         results = (entry.get("observation") or {}).get("results") or []
         by_call = {result.get("source_call_id"): text_of(result.get("content")) for result in results}
         calls = entry.get("tool_calls") or []
-        ids = [call.get("tool_call_id") for call in calls]
         for call in calls:
             tool, arguments = str(call.get("function_name")), arguments_of(call.get("arguments"))
             # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-            output = by_call.get(call.get("tool_call_id"), "")
+            output = by_call.pop(call.get("tool_call_id"), "")
             if not output and call is calls[-1]:
-                output = by_call.get(None, "")
+                output = by_call.pop(None, "")
             yield Step(place, tool=tool, arguments=arguments, output=output)
-        # what no call of its step asked for has lost its call
-        lost = [text for key, text in by_call.items() if key is not None and key not in ids]
-        lost += [by_call[None]] if None in by_call and not calls else []
-        if lost:
-            yield Step(place, tool="", arguments={}, output="\n".join(lost))
+        if by_call:
+            yield Step(place, tool="", arguments={}, output="\n".join(by_call.values()))
 
 
 def _result(path: Path) -> Mapping[str, Any]:

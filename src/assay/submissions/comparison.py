@@ -15,7 +15,7 @@ from assay.corpora import LineRange, SourceText, merge_lines
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, listed, number_of
 from assay.retrieval import Hashes, Source
-from assay.submissions.evidence import FEWEST, Program, SharedEvidence, plain_text, programs_of, weigh_evidence
+from assay.submissions.evidence import FEWEST, Program, SharedEvidence, unspaced, programs_of, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
 from assay.submissions.reading import Submission
 
@@ -219,11 +219,11 @@ def compare_submissions(
         template: code that was handed out: it is no evidence.
     """
     read = (*submissions, *earlier)
-    given = frozenset(map(plain_text, template))
+    template_texts = frozenset(map(unspaced, template))
     by_template: dict[bool, list[Submission]] = {False: [], True: []}
     for submission in read:
         if submission.files:
-            by_template[given.issuperset(map(plain_text, submission.files))].append(submission)
+            by_template[template_texts.issuperset(map(unspaced, submission.files))].append(submission)
     with_code, unchanged = by_template[False], by_template[True]
     every = programs_of([submission.files for submission in with_code] + ([template] if template else []))
     handed_out = every[len(with_code)].features.codes if template else np.empty(0, np.uint64)

@@ -40,7 +40,7 @@ LEAST_EVIDENCE = 12.0
 _LINK = np.uint64(0x9E3779B97F4A7C15)
 
 
-def plain_text(text: SourceText) -> str:
+def unspaced(text: SourceText) -> str:
     """Return all characters of a text but layout."""
     return "".join(text.text.split())
 
@@ -85,7 +85,7 @@ class Program:
     @cached_property
     def plain(self) -> str:
         """All characters but layout."""
-        return "".join(map(plain_text, self.texts))
+        return "".join(map(unspaced, self.texts))
 
 
 @dataclass(frozen=True, eq=False)

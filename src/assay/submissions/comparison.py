@@ -15,7 +15,7 @@ from assay.corpora import LineRange, SourceText, merge_lines
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, listed, number_of
 from assay.retrieval import Hashes, Source
-from assay.submissions.evidence import FEWEST, Program, SharedEvidence, unspaced, programs_of, weigh_evidence
+from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, unspaced, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
 from assay.submissions.reading import Submission
 

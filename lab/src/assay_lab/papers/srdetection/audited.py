@@ -39,7 +39,7 @@ Sets = Mapping[str, Sequence[Sample]]
 
 def code_of(bench: Bench) -> dict[str, Sequence[Sample]]:
     """Return the texts of each benchmark of a bench."""
-    limit = bench.configurations[0].data.limit
+    limit = bench.sizes.get("srdetection", {}).get("texts")  # of a rehearsal; else all
     sets = {}
     for name, place in bench.data.items():
         part = "solution" if {name, str(place)} & PROSE else None

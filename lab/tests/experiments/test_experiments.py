@@ -107,6 +107,7 @@ ELSEWHERE = (
     "kds/",
     "assay/reliability",
     "assay/kinds",
+    "bugs/recall",
     "bugs/strata",
     "bugs/table-3",
     "bugs/table-5",

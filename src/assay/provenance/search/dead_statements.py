@@ -21,21 +21,28 @@ _VALUE = re.compile(
     r"[ \t]*(?:pass|\.\.\.|none|null|nil|true|false|assert true|[-+.\d\s*/()]+|\"[^\"]*\"|'[^']*')?[ \t]*;?[ \t]*",
     re.IGNORECASE,
 )
+_VARIABLE = re.compile(r"(?<![\w\"'])[^\W\d]\w*(?![\w\"'(])")
+"""A name that is not called, outside of a short literal."""
+
 _NO_DECLARATION = re.compile(r"[ \t]*(?:return|yield|await|if|while|for|else|elif|case|throw|raise|del|type)\b")
 
 
-def without_dead_statements(text: str) -> str | None:
+def without_dead_statements(text: str, *, constants: bool = False) -> str | None:
     """Return a function with blank lines in place of statements without effect; None where there are few.
 
-    Each statement stands on a line of its own.
+    Args:
+        text: each statement stands on a line of its own.
+        constants: leave out only what is made of numbers and literals, not what its author computed in vain.
     """
     lines = lines_of(text)  # each with its end
     targets = {}
     for at, line in enumerate(lines):
         assignment = _ASSIGNMENT.fullmatch(line.rstrip())
-        if assignment and _is_whole(assignment["value"]) and not _NO_DECLARATION.match(line):
+        if assignment and _is_whole(line) and not _NO_DECLARATION.match(line):
             targets[at] = assignment["name"]
-    dead = {at for at, line in enumerate(lines) if line.strip() and _VALUE.fullmatch(line.rstrip())}
+    if constants:
+        targets = {at: name for at, name in targets.items() if not _VARIABLE.search(lines[at].partition("=")[2])}
+    dead = {at for at, line in enumerate(lines) if line.strip() and _VALUE.fullmatch(line.rstrip()) and _is_whole(line)}
     is_read = Counter(_NAME.findall(text))
     # a value that only dead statements read is dead too, so they are taken out until nothing changes
     while added := _unread(targets, is_read) - dead:
@@ -56,5 +63,5 @@ def _unread(targets: dict[int, str], is_read: Counter[str]) -> set[int]:
     return {at for at, name in targets.items() if is_read[name] <= assigned[name]}
 
 
-def _is_whole(value: str) -> bool:
-    return all(value.count(left) == value.count(right) for left, right in ("()", "[]", "{}"))
+def _is_whole(line: str) -> bool:
+    return all(line.count(left) == line.count(right) for left, right in ("()", "[]", "{}"))

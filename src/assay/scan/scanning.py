@@ -119,7 +119,7 @@ def scan_corpus(
         scanned = total.answer(corpora, matcher)
         if not scanned.evidence.compared:
             reasons = ", ".join(starmap("{} ({})".format, (scanned.unread or scanned.shapes).items()))
-            raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no file'}; expected training data")
+            raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no row'}; expected training data")
         if out is not None and run is not None:
             write_evidence(out, scanned.evidence)
             run.finish()

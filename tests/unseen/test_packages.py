@@ -128,7 +128,7 @@ def test_reading_stops_when_there_are_enough_projects(shop):
     names = ("first", "second", "third", "fourth")
     result = build(*names, groups=2)
     assert [package.name for package in result.packages] == ["first", "second"]
-    assert result.counts["corpora not needed"] == 2
+    assert result.counts["corpora not read: there were enough projects"] == 2
     asked = []
     assert build(*names, enough=lambda found: asked.append(found) or found == 3).groups == 3
     assert asked == [1, 2, 3]

@@ -92,13 +92,15 @@ def audit(
     texts = _audited_texts(benchmark, (unseen, same_form), options)
     if options.release is not None:
         release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
-    check_texts(request, texts)
+    outlook = check_texts(request, texts, shown=progress)
     # claimed before a model is loaded; what is refused from here on leaves no folder
     with _begun(run, selection, options, opener.settings, **request.identity(texts)):
+        if progress:
+            outlook.report()
         plan, notes = plan_scores(selection, model, opener)
         report_spending(model, plan=plan, samples=texts.samples, settings=opener.settings)
         with reported(f"auditing {texts.dataset.name}", plan, shown=progress) as report:
-            planned = PlannedAudit(request, texts, plan, notes=notes)
+            planned = PlannedAudit(request, texts, plan, notes=notes, blind=outlook.blind)
             inputs = open_audit(planned, state=state, progress=report)
             if progress:
                 report_cost(inputs, texts)
@@ -122,8 +124,7 @@ def _audited_texts(benchmark: Texts, others: tuple[Texts | None, Texts | None], 
         unseen = dataset_of(texts, NUMBERED)
     if options.calibration is not None:
         scores = UnseenScores.load(options.calibration)
-    needs_unseen = not options.describe and not options.compares(unseen=texts is not None)
-    return AuditedTexts.of(dataset_of(benchmark), unseen, scores, needs_unseen=needs_unseen)
+    return AuditedTexts.of(dataset_of(benchmark), unseen, scores)
 
 
 def _run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:

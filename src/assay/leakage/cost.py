@@ -49,9 +49,6 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
     cached += total - sum(map(len, missing))
     holds = f"; the cache holds {cached:,.0f}" if cached else ""
     inform(f"cost: {passes:,.0f} forward passes of one text{holds}")
-    if control is not None and not inputs.comparison.same_form:
-        for power in filter(None, [texts.power(parent=control.is_parent)]):
-            inform(f"power: {power}")
     if passes:
         every = texts_of(samples)
         # rewritings and training steps have no text yet: each counts as one of typical length

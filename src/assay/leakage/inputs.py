@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, TypedDict
 
-from assay.evaluation import RESAMPLES
+from assay.evaluation import RESAMPLES, BlindBaseline
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.negative_control import Control
 from assay.scores import ScoreRequest
@@ -34,6 +34,7 @@ class ComparisonData:
         unseen: text of the same kind that the model has certainly not seen; it calibrates every score.
         unseen_source: source of that text, for the report.
         same_form: the unseen text has the form of the benchmark.
+        blind: how well the texts alone tell both apart; None if that was not measured beforehand.
         release: what the lot of a randomised release shows; None without one.
         calibration: instead of `unseen`: scores of such text, from a file.
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
@@ -44,6 +45,7 @@ class ComparisonData:
     unseen: Sequence[Sample] = ()
     unseen_source: str = ""
     same_form: bool = False
+    blind: BlindBaseline | None = None
     release: ReleaseEvidence | None = None
     calibration: UnseenScores | None = None
     control: Control | None = None

@@ -168,7 +168,7 @@ class _Collecting:
             else:
                 self._add_package(corpus)
             if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
-                self.counts["corpora not needed"] = len(corpora) - place
+                self.counts["corpora not read: there were enough projects"] = len(corpora) - place
                 return
 
     def _add_package(self, requirement: Requirement) -> None:

@@ -16,7 +16,7 @@ from assay.leakage import (
     PlannedAudit,
     RequestedAudit,
     UnseenScores,
-    audit_inputs,
+    audit_until_clear,
     check_names,
     check_texts,
     describe_run,
@@ -107,7 +107,7 @@ def audit(
             if options.release is not None:
                 kept = state and state / RELEASE_TEST
                 inputs = inputs.with_release(release.evidence_of_release(plan.target, options.release, kept=kept))
-            result = audit_inputs(inputs)
+            result = audit_until_clear(inputs)
         if run:
             record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
             write_run(run.path, result, record, redact=options.redact)

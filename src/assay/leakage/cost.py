@@ -48,7 +48,8 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
     passes = sum(map(len, missing)) + further
     cached += total - sum(map(len, missing))
     holds = f"; the cache holds {cached:,.0f}" if cached else ""
-    inform(f"cost: {passes:,.0f} forward passes of one text{holds}")
+    ends = "; ends at 40, 80, 160 … tasks where the answer is clear" if inputs.can_end_early else ""
+    inform(f"cost: {passes:,.0f} forward passes of one text{holds}{ends}")
     if passes:
         every = texts_of(samples)
         # rewritings and training steps have no text yet: each counts as one of typical length

@@ -102,7 +102,7 @@ def _verdict_fact(summary: ScoreSummary) -> Fact:
     if decision.reason is not None:
         return Fact("Verdict", decision.verdict, decision.reason)
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
-    note = f"evidence: p ≤ {significance(same_form=by_same_form):g}"
+    note = f"evidence: p ≤ {summary.level or significance(same_form=by_same_form):.2g}"
     if summary.form is not None:
         note = f"evidence: a residual wholly above {summary.form.margin:.1f}"
     if summary.test is not None:

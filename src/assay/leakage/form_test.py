@@ -114,7 +114,12 @@ class FormTest:
     @property
     def is_familiar(self) -> bool:
         """True if the benchmark scores clearly higher than any benchmark would that the model saw nothing of."""
-        return self.residual.estimate.low > self.margin
+        return self.is_familiar_at(1 - LIMIT_LEVEL)
+
+    def is_familiar_at(self, level: float) -> bool:
+        """Return the same at another level of the error of the residual; the margin stays that of the placebos."""
+        residual = self.residual
+        return residual.estimate.value - stdtrit(residual.freedom, 1 - level) * residual.error > self.margin
 
     @property
     def rules_out(self) -> bool:

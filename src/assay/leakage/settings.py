@@ -72,6 +72,10 @@ class AuditSettings(Settings):
         bool,
         Setting("Decide although the result may have another cause than training. Every output says so."),
     ] = False
+    whole: Annotated[
+        bool,
+        Setting("Score every text. Else the test is made at 40, 80, 160 … tasks, and ends where the answer is clear."),
+    ] = False
     primary: Annotated[
         str | None,
         Setting("Score of the verdict, instead of the declared one.", metavar="SCORE", completes="score"),

@@ -80,6 +80,7 @@ def audit_command(
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
     from assay import audit
+    from assay.api.unseen import is_auto
     from assay.cli.present import present_run
     from assay.datasets import unread
     from assay.errors import NothingToCompare
@@ -98,7 +99,7 @@ def audit_command(
         result = audit(
             model,
             unread(benchmark, data),
-            unseen=unseen.data and unread(unseen.data, unseen.selection),
+            unseen=unseen.data if is_auto(unseen.data) else unseen.data and unread(unseen.data, unseen.selection),
             same_form=same_form and unread(same_form, unseen.selection),
             scores=chosen,
             settings=settings,

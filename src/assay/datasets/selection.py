@@ -63,8 +63,9 @@ class UnseenText(Settings):
     data: Annotated[
         str | None,
         Setting(
-            "Text of the same kind that the model has certainly not seen.",
-            metavar="DATA",
+            "Text of the same kind that the model has certainly not seen. `auto:DATE` makes it from packages of which "
+            "nothing was uploaded before that day, the model's release (--download).",
+            metavar="DATA|auto:DATE",
             common=True,
             options=("--unseen",),
         ),

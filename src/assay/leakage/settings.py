@@ -72,6 +72,9 @@ class AuditSettings(Settings):
         bool,
         Setting("Decide although the result may have another cause than training. Every output says so."),
     ] = False
+    download: Annotated[
+        bool, Setting("With --unseen auto: packages may be downloaded by pip; no code of them is run.", decides=False)
+    ] = False
     whole: Annotated[
         bool,
         Setting("Score every text. Else the test is made at 40, 80, 160 … tasks, and ends where the answer is clear."),

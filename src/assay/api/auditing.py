@@ -94,7 +94,7 @@ def audit(
     check_names(request)
     if options.download and not is_auto(unseen):
         raise DataError("--download is for --unseen auto: expected both")
-    texts = _audited_texts(model, benchmark, (unseen, same_form), options)
+    texts = _audited_texts(model, benchmark, others=(unseen, same_form), options=options)
     if options.release is not None:
         release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
     outlook = check_texts(request, texts, shown=progress)

@@ -140,9 +140,19 @@ class FormTest:
 @cache
 def placebos(*, parent: bool) -> Placebos:
     """Return the placebos that ship with the package."""
+    return Placebos(**{name: _shipped(parent=parent)[name] for name in Placebos.__slots__})
+
+
+def placebo_residuals(*, parent: bool) -> Float64Array:
+    """Return the residuals of the placebos, float64 [placebos], without those that are unlike their unseen text."""
+    rows = _shipped(parent=parent)["residuals"]
+    return np.array([row["residual"] for row in rows if row["supported"] >= LEAST_SUPPORTED])
+
+
+def _shipped(*, parent: bool) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(files("assay.leakage").joinpath("placebos.json").read_text("utf-8"))
-    own = content["parent" if parent else "control"]
-    return Placebos(**{name: own[name] for name in Placebos.__slots__})
+    own: dict[str, Any] = content["parent" if parent else "control"]
+    return own
 
 
 def form_test(

@@ -109,8 +109,8 @@ class PackageFolder:
 
         An answer is kept in a file beside the wheels, so that a day is asked for once.
         """
-        known = self.path / f"{canonicalize_name(name)}.newer-than"
-        if known.is_file() and known.read_text("utf-8") >= day.isoformat():
+        recorded = self.path / f"{canonicalize_name(name)}.newer-than"
+        if recorded.is_file() and recorded.read_text("utf-8") >= day.isoformat():
             return None
         # an index that cannot be reached lists no old version either, so it has to list the new ones
         if not _lists_versions(name):
@@ -118,7 +118,7 @@ class PackageFolder:
         if _lists_versions(name, "--uploaded-prior-to", day.isoformat()):
             return f"it was uploaded before {day}"
         self.path.mkdir(parents=True, exist_ok=True)
-        known.write_text(day.isoformat(), "utf-8")
+        recorded.write_text(day.isoformat(), "utf-8")
         return None
 
     def _kept(self, requirement: Requirement) -> Path | None:

@@ -8,6 +8,7 @@ import pytest
 
 from assay.agent_runs import base_items, judge_run, read_gold_tasks, read_runs
 from assay.datasets import patch_side
+from assay.errors import DataError
 from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
 
 NEW = patch_side(PATCH, "new")
@@ -181,3 +182,38 @@ def test_a_patch_that_only_deletes_is_recognised_in_a_diff(judged):
     patch = "".join(old).replace("+10,8 @@", "+10,3 @@")
     assert judged(("git show 0123abcd", patch), task={"patch": patch}).verdict == "read the fix"
     assert judged(("git diff", patch), task={"patch": patch}).verdict == "neither"
+
+
+def test_a_patch_that_only_deletes_is_read_in_the_fixed_file_if_the_agent_deletes_it_too(judged):
+    kept = PATCH.splitlines()[:5]
+    deleting = ["-    def old_total(self):", "-        return sum(self.all_prices())", "     def clear(self):", ""]
+    patch = "\n".join([*kept[:3], "@@ -10,4 +10,2 @@ class Cart:", "     def total(self, rate):", *deleting])
+    fixed = "    def total(self, rate):\n    def clear(self):\n"
+    read = ("cat /usr/lib/python3/dist-packages/shop/cart.py", fixed)
+    verdict = judged(read, task={"patch": patch}, submission=patch)
+    assert (verdict.verdict, verdict.written_after, verdict.share) == ("read the fix", 1.0, 1.0)
+    assert judged(read, task={"patch": patch}, submission=PATCH).verdict == "neither"
+    assert judged(CALLS[0], task={"patch": patch}, submission=patch).verdict == "wrote it without reading"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"instance_id": ""}, "has no id"), ({}, "occurs twice")],
+)
+def test_a_second_row_needs_an_id_of_its_own(tmp_path, changes, message):
+    path = write_tasks(tmp_path)
+    path.write_text(path.read_text() + json.dumps(TASK | changes) + "\n")
+    with pytest.raises(DataError, match=message):
+        read_gold_tasks(path, {})
+
+
+def test_tables_of_others_are_read_as_far_as_they_go(tmp_path):
+    notes = []
+    (task,) = read_gold_tasks(
+        write_tasks(tmp_path, instance_id=7, patch="not a diff", resolved_issues=[3, {"title": "A"}]), {}, notes.append
+    ).values()
+    assert (task.id, task.text.splitlines()[-1]) == ("7", "A")
+    assert "1 of 1 gold patches are no diffs" in notes[0]
+    assert not read_gold_tasks(write_tasks(tmp_path, patch="@@ -1,2 +1,x @@\n+    raise EmptyCart(x)"), {})[
+        "shop__shop-7"
+    ].fix.items

@@ -22,7 +22,8 @@ def test_every_layout_gives_the_same_steps_and_the_same_verdict(layout, tmp_path
     assert len(judged.lines) == 3
 
 
-def test_an_inspect_log_is_read_by_inspect(tmp_path):
+@pytest.mark.parametrize(("value", "solved"), [("C", 1.0), (0.5, 0.5), ({"a": 1, "b": 0}, None), (7, None)])
+def test_an_inspect_log_is_read_by_inspect(tmp_path, value, solved):
     log_module = pytest.importorskip("inspect_ai.log")
     model = pytest.importorskip("inspect_ai.model")
     from inspect_ai.scorer import Score
@@ -34,7 +35,7 @@ def test_an_inspect_log_is_read_by_inspect(tmp_path):
         messages.append(model.ChatMessageAssistant(content="", tool_calls=[call]))
         messages.append(model.ChatMessageTool(content=output, tool_call_id=f"c{number}", function="bash"))
     sample = log_module.EvalSample(
-        id="shop__shop-7", epoch=1, input="x", target="y", messages=messages, scores={"s": Score(value="C")}
+        id="shop__shop-7", epoch=1, input="x", target="y", messages=messages, scores={"s": Score(value=value)}
     )
     dataset, config = log_module.EvalDataset(name="d"), log_module.EvalConfig()
     spec = log_module.EvalSpec(created="2026-01-01T00:00:00+00:00", task="t", dataset=dataset, model="m", config=config)
@@ -42,7 +43,7 @@ def test_an_inspect_log_is_read_by_inspect(tmp_path):
     log_module.write_eval_log(log_module.EvalLog(eval=spec, status="success", samples=[sample]), str(path))
     (run,) = read_runs(path)
     judged = judge_run(run, str(path), read_gold_tasks(write_tasks(tmp_path), {})[run.tasks[0]])
-    assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", 1.0)
+    assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", solved)
 
 
 def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):

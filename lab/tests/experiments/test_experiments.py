@@ -77,9 +77,9 @@ def written(bench):
     computed = evaluate._computed
     checkpoints = {seed: [] for seed in bench.seeds}
 
-    def drawn(configuration, planted, *, detectors, models, **rest):
+    def drawn(out, configuration, planted, *, detectors, models, **rest):
         if not configuration.name.endswith("-black"):
-            return computed(configuration, planted, detectors=detectors, models=models, **rest)
+            return computed(out, configuration, planted, detectors=detectors, models=models, **rest)
         checkpoints[configuration.seed].append(models["target"].digest)
         epoch = len(checkpoints[configuration.seed]) - 1
         random = np.random.default_rng(configuration.seed)
@@ -107,6 +107,7 @@ ELSEWHERE = (
     "kds/",
     "assay/reliability",
     "assay/kinds",
+    "bugs/recall",
     "bugs/strata",
     "bugs/table-3",
     "bugs/table-5",

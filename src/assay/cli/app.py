@@ -32,7 +32,7 @@ from assay.cli.frequencies import frequencies_command
 from assay.cli.index import index_app
 from assay.cli.options import DATA, MODEL, OUTPUT
 from assay.cli.pairs import pairs_command
-from assay.cli.refusals import as_refusals, choices, in_one_line, refusal
+from assay.cli.refusals import as_refusals, check_current_folder, choices, in_one_line, refusal
 from assay.cli.release import release_app
 from assay.cli.report import report_command
 from assay.cli.scan import scan_command
@@ -251,6 +251,7 @@ def main() -> None:
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # no Python process below imports from the current folder
     try:
         with as_refusals():
+            check_current_folder()
             forget_options()
             command = command_line()
             defaults = configured(command)

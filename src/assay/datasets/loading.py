@@ -170,6 +170,18 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
     )
 
 
+def rows_named(name: str, note: Note) -> Iterator[SourceRow]:
+    """Return the rows of a benchmark, a table or a hub data set as they are, found as `read_dataset` finds them.
+
+    Raises:
+        UnknownBenchmark: neither a benchmark nor a path.
+        DataError: the data cannot be found or read.
+    """
+    if is_benchmark(name):
+        return _rows_of_benchmark(benchmark(name), Selection(), data=None, note=note)[0]
+    return _table(name, None, note, streamed=False)[0]
+
+
 def _columns(chosen: DataSelection) -> ColumnMapping:
     return ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpora import LineRange, SourceText, merge_lines
-from assay.reports import Column, Report, Row, Table, listed, number_of
+from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Hashes, Source
 from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
@@ -135,7 +135,7 @@ class Comparison:
             parts = [*map(str, submission.unread[:NAMED])]
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
-            counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(submission.no_code.items()))
+            counts = counts_by_reason(submission.no_code)
             nothing = "nothing that can be compared" if submission in self.empty else ""
             if parts or nothing:
                 yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
@@ -203,7 +203,7 @@ def compare_submissions(
     read = (*submissions, *earlier)
     with_code = [submission for submission in read if submission.files]
     every = programs_of([submission.files for submission in with_code] + ([template] if template else []))
-    handed_out = every[len(with_code)].features if template else np.empty(0, np.uint64)
+    handed_out = every[len(with_code)].features.codes if template else np.empty(0, np.uint64)
     groups: dict[str, list[int]] = defaultdict(list)
     for number, program in enumerate(every[: len(with_code)]):
         groups[program.plain].append(number)
@@ -262,7 +262,7 @@ def _pair(
     matched = sum(len(run.first) for run in runs)
     sizes = [max(1, sum(map(len, program.statements))) for program in (left, right)]
     names = renamed(runs)
-    shared = np.intersect1d(left.features, right.features, assume_unique=True)
+    shared = np.intersect1d(left.features.codes, right.features.codes)
     weights = evidence.weight_of(shared)
     alone = int((weights >= np.log(len(submissions)) - 1e-6).sum())
     reasons = []

@@ -164,8 +164,9 @@ PLANTS = (
 
 
 def planted(run: AgentRun, task: GoldTask, shown: GoldTask, plant: Plant, chance: random.Random) -> AgentRun:
-    """Return the run with one further step that shows a patch, before the agent wrote a line of its own fix."""
-    lines = shown.fix.lines or tuple(shown.fix.words)
+    """Return the run with one further step that shows a patch, before the agent wrote a line of it itself."""
+    patch = shown.tests if plant.channel == "the tests" else shown.fix
+    lines = patch.lines or tuple(patch.words)
     written = (number for number, step in enumerate(run.steps) if any(map(step.typed.__contains__, lines)))
     place = chance.randrange(max(1, next(written, len(run.steps))))
     command, output = plant.show(replace(shown, repository=task.repository), chance)

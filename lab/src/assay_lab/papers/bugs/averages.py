@@ -68,15 +68,29 @@ class BugSizes:
         starts: of 5-gram accuracy: "all" positions, or the five in 512 tokens of the "paper".
         tokens: model → tokens that it was trained on, in trillions, for Table IV.
         tokenizers: model → family of its tokenizer, for Table IV; without an entry the digest of its vocabulary.
+        trained: planted pairs of each stratum that is trained on.
+        calibrating: pairs of "neither" that calibrate the decision on planted ones.
+        judged: pairs of "neither" that it is tried on.
+        fresh: draw functions to plant from installed packages; else from the standard library alone, for a quick try.
     """
 
     texts: int | None
     starts: Starts = "all"
     tokens: Mapping[str, float] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
+    trained: int = 100
+    calibrating: int = 150
+    judged: int = 500
+    fresh: bool = True
 
 
-SCALES: Mapping[str, BugSizes] = {"smoke": BugSizes(3), "full": BugSizes(60), "paper": BugSizes(None, "paper")}
+SCALES: Mapping[str, BugSizes] = {
+    "smoke": BugSizes(3, trained=6, calibrating=24, judged=12, fresh=False),
+    "full": BugSizes(60),
+    "paper": BugSizes(None, "paper", trained=200, calibrating=300, judged=1000),
+}
+OF_AVERAGES = ("texts", "starts")
+"""Sizes that averages depend on; Table IV has two more, planted bugs have the others."""
 
 Averages = Mapping[str, SideAverages]
 """Column of the paper → averages."""

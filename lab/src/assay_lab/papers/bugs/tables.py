@@ -14,6 +14,7 @@ from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.papers.bugs.averages import (
     LISTS,
     NEEDED,
+    OF_AVERAGES,
     PAPER,
     TAKEN,
     Averages,
@@ -139,10 +140,18 @@ def duplicate_table(ours: Mapping[str, Averages]) -> ValueTable:
 
 
 EXPERIMENTS = (
-    Reproduction("bugs", "table-2", model_table, seeds=1),
+    Reproduction("bugs", "table-2", model_table, seeds=1, keys=()),
     Reproduction(
-        "bugs", "table-3", stack_table, needs=NEEDED, takes=(*NEEDED, LISTS), models=0, models_with_data=0, seeds=1
+        "bugs",
+        "table-3",
+        stack_table,
+        needs=NEEDED,
+        takes=(*NEEDED, LISTS),
+        models=0,
+        models_with_data=0,
+        seeds=1,
+        keys=("texts",),
     ),
-    Reproduction("bugs", "table-5", nll_table, needs=NEEDED, takes=TAKEN, seeds=1),
-    Reproduction("bugs", "table-6", accuracy_table, needs=NEEDED, takes=TAKEN, seeds=1),
+    Reproduction("bugs", "table-5", nll_table, needs=NEEDED, takes=TAKEN, seeds=1, keys=OF_AVERAGES),
+    Reproduction("bugs", "table-6", accuracy_table, needs=NEEDED, takes=TAKEN, seeds=1, keys=OF_AVERAGES),
 )

@@ -9,7 +9,6 @@ import numpy as np
 
 from assay.errors import DataError
 from assay.reports import Excerpt
-from assay.scoring import rewritten
 from assay.types import Float64Array, Sample
 from assay_lab.columns import id_column
 from assay_lab.experiments.bench import Bench
@@ -20,7 +19,17 @@ from assay_lab.experiments.runs import cell_of
 from assay_lab.mappings import map_values
 from assay_lab.papers.printed import value_table
 from assay_lab.papers.srdetection.detectors import gray_rows, paper_score
-from assay_lab.testbed import FOLDER, SCORES, Configuration, Evaluation, open_checkpoint, read_planted, read_scores
+from assay_lab.testbed import (
+    FOLDER,
+    SCORES,
+    Configuration,
+    Evaluation,
+    Ties,
+    open_checkpoint,
+    opened_rewriter,
+    read_planted,
+    read_scores,
+)
 
 PAPER = paper("srdetection")
 
@@ -83,7 +92,8 @@ def figure_4(bench: Bench) -> Finding:
     configuration, evaluation = first_run(bench)
     sample = choose(bench, configuration, evaluation).sample
     model = open_checkpoint(bench.folder(configuration), configuration, configuration.training.checkpoints[0])
-    texts = rewritten(sample, configuration.judging.variants).texts
+    with opened_rewriter(bench.folder(configuration), configuration.judging, model) as rewriter:
+        texts = rewriter([sample], configuration.judging.variants)[0].texts
     statistics = list(model.token_statistics([sample.text, *texts]))
     perplexities = [float(np.exp(-np.mean(text.log_probs, dtype=np.float64))) for text in statistics]
     # the text itself is the first; its variants follow
@@ -124,7 +134,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     epoch, folder = configuration.training.checkpoints[0], bench.folder(configuration)
     planted = read_planted(folder / FOLDER)
     values = read_scores(folder / SCORES / f"epoch-{epoch}.parquet", id_column(planted.samples))
-    columns = classifications_of(evaluation, epoch, values)
+    columns = classifications_of(evaluation, epoch, values, ties=configuration.judging.ties)
     own = columns[paper_score("gray")]
     candidates = []
     for at, sample in enumerate(planted.samples):
@@ -138,7 +148,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
 
 
 def classifications_of(
-    evaluation: Evaluation, epoch: int, values: Mapping[str, Float64Array]
+    evaluation: Evaluation, epoch: int, values: Mapping[str, Float64Array], *, ties: Ties
 ) -> dict[str, list[Classification]]:
     """Return gray-box detector → its classification of each text after an epoch."""
     classifications = {}
@@ -147,7 +157,8 @@ def classifications_of(
         if cell is not None and cell.decided is not None and cell.detector in values:
             # a published rule is not fitted: it needs a value above 0
             is_rule = not cell.decided.fitted_on
-            classify = partial(Classification, threshold=0.0 if is_rule else cell.decided.threshold, is_strict=is_rule)
+            threshold, is_strict = (0.0, ties == "strict") if is_rule else (cell.decided.threshold, False)
+            classify = partial(Classification, threshold=threshold, is_strict=is_strict)
             classifications[detector] = list(map(classify, values[cell.detector].tolist()))
     return classifications
 

@@ -63,9 +63,8 @@ class UnseenText(Settings):
     data: Annotated[
         str | None,
         Setting(
-            "Text of the same kind that the model has certainly not seen. `auto:DATE` makes it from packages of which "
-            "nothing was uploaded before that day, the model's release (--download).",
-            metavar="DATA|auto:DATE",
+            "Text of the same kind that the model has not seen; `auto:DATE` (of its release): of newer packages.",
+            metavar="DATA",
             common=True,
             options=("--unseen",),
         ),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import eq, getitem
+from operator import eq
 from os.path import commonprefix
 from typing import Any
 
@@ -74,7 +74,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     for number in range(size.lots):
         generator = np.random.default_rng([seed, number])
         lot = generator.integers(CONTENTS, size=len(contents))
-        published = list(map(getitem, contents, lot))
+        published = [texts[at] for texts, at in zip(contents, lot, strict=True)]
         model = open_local(name, device="cpu")
         for dose in range(max(size.doses) + 1):
             if dose:

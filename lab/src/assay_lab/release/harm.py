@@ -73,7 +73,9 @@ def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
         for kind, naming in NAMINGS.items():
             made[kind] = []
             draft = drafted(row, layout, "python", seed=hash_of(seed, code), most=copies, naming=naming)
-            for numbers in () if isinstance(draft, str) else draft.copies:
+            if isinstance(draft, str):
+                continue
+            for numbers in draft.copies:
                 cells = draft.content.with_names(list(map(getitem, draft.words, numbers)))
                 made[kind].append(piece(with_cells(row, cells), layout))
         tasks.append(Task(original, made))

@@ -18,6 +18,7 @@ def is_code(cell: dict[str, object]) -> bool:
     return cell["cell_type"] == "code"
 
 
+@pytest.mark.slow
 def test_every_cell_runs_and_every_result_is_a_page_or_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -19,6 +19,7 @@ def known():
     return found
 
 
+@pytest.mark.slow
 def test_every_case_has_its_verdict_its_reason_and_its_figures(known):
     """One test, not one for each case: the cases share texts, and each text is scored once."""
     differing = []

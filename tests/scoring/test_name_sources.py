@@ -60,6 +60,7 @@ def test_a_real_model_scores_one_name_at_a_time_in_every_language(small, source)
     assert 0 <= result.easier.value <= 1
 
 
+@pytest.mark.slow
 def test_black_box_scores_take_names_from_the_model_itself(small):
     scores = requests("sr_black:n=2:ngram=2,sr_black_rank:n=2:ngram=2")
     table = score_samples(SAMPLES[1:], plan(scores, {}, generator=small, rewriter=rewriter(small, "self", "all")))

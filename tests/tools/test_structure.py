@@ -94,6 +94,7 @@ def test_branches_are_counted_as_radon_counts_them(tmp_path):
     assert counts_of(tmp_path, text).most_branches == 7
 
 
+@pytest.mark.slow
 def test_the_statements_keep_their_limits():
     assert list(statements.violations(ROOT)) == []
 

@@ -36,6 +36,7 @@ def small_mapping(monkeypatch):
     monkeypatch.setattr(veil_probe, "open_mapping", lambda settings, seed: new(replace(settings, **narrow), seed=seed))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_mapping")
 def test_detectors_learn_from_labelled_texts_and_score_others(assay, lessons):
     known, judged = lessons("known.jsonl", 0, 8), lessons("judged.jsonl", 20, 4)

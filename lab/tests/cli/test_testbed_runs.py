@@ -53,6 +53,7 @@ def test_the_smoke_scale_runs_end_to_end(smoke):
     assert configuration == scale("smoke")[0]
 
 
+@pytest.mark.slow
 def test_training_on_members_shows_on_members(smoke):
     _, _, found = smoke
     before, after = (found.cell("loss", epoch).auroc.value for epoch in (0, 2))

@@ -157,6 +157,7 @@ def test_table_2_has_the_papers_three_detectors_at_their_papers_decision(written
     assert finding.notes[-1].endswith("layers 2 (6).")
 
 
+@pytest.mark.slow
 def test_table_9_has_what_was_held_out_beside_what_was_planted(written):
     finding = result("srdetection/table-9", written)
     assert values(finding.table("paper"))["StarCoder2-7B"]["MBPP"] == pytest.approx(0.0616)
@@ -215,6 +216,7 @@ def test_table_11_says_how_many_variants_there_were(written):
     assert any(note.startswith("Only 3 variants") for note in finding.notes)
 
 
+@pytest.mark.slow
 def test_the_papers_value_stands_beside_ours(bench):
     text = render_markdown(finding_report(result("srdetection/table-1", bench)))
     row = next(line for line in text.splitlines() if line.startswith("| `SrDetection` |"))
@@ -230,6 +232,7 @@ def test_runs_are_shared_and_run_once(bench):
     assert before == {path: path.stat().st_mtime_ns for path in (bench.out / "runs").glob("*/train/state.pt")}
 
 
+@pytest.mark.slow
 def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
     result("srdetection/table-10", replace(bench, seeds=(0,)))
     runs = [bench.out / "runs" / f"tiny-mix-{ratio}-seed-0" for ratio in (1, 5)]
@@ -239,6 +242,7 @@ def test_another_mix_has_the_same_members_and_the_same_base_scores(bench):
     assert rows[1]["general_tokens"] == 5 * rows[0]["general_tokens"]
 
 
+@pytest.mark.slow
 def test_other_names_are_judged_on_the_same_checkpoints_and_only_scores_over_variants_change(bench):
     finding = result("srdetection/names", replace(bench, seeds=(0,)))
     runs = [bench.out / "runs" / f"{name}-mix-1-seed-0" for name in ("tiny", "tiny-synonyms-all", "tiny-synonyms-one")]
@@ -254,6 +258,7 @@ def test_other_names_are_judged_on_the_same_checkpoints_and_only_scores_over_var
     assert "sr_gray, synonyms, one" in values(finding.table("rule-on-unseen"))
 
 
+@pytest.mark.slow
 def test_the_case_study_shows_every_letter_of_both_texts(bench):
     finding = result("srdetection/figure-4", bench)
     original, variant = finding.excerpts

@@ -87,6 +87,7 @@ def test_members_are_told_apart_on_texts_of_other_groups(fitted, texts):
     assert min(found[1::2]) > 0 > max(found[::2])
 
 
+@pytest.mark.slow
 def test_it_says_how_many_labels_it_used(fitted):
     assert fitted.labels == 32
 

@@ -11,6 +11,7 @@ def test_keys_of_scancode_become_spdx_identifiers():
     )
 
 
+@pytest.mark.slow
 def test_both_halves(shared_data):
     cases = shared_data / "scancode-tests"
     if not cases.is_dir():

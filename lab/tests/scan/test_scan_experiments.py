@@ -93,6 +93,7 @@ def test_the_table_of_rarity_is_the_same_each_time(tmp_path: Path, packages: Pat
     assert "four.tgz" in result.notes[0]
 
 
+@pytest.mark.slow
 def test_texts_that_are_accused_are_counted_by_what_a_reader_said(tmp_path: Path, packages: Path) -> None:
     with zipfile.ZipFile(packages / "one-1.0.whl", "a") as wheel:
         wheel.writestr("one/stairs.py", TASK["prompt"] + TASK["canonical_solution"])

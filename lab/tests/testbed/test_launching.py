@@ -14,6 +14,7 @@ def test_the_command_of_each_process_exists():
     assert [argument.name for argument in command.params if argument.param_type_name == "argument"] == ["folder"]
 
 
+@pytest.mark.slow
 def test_a_training_that_ends_with_an_error_is_one_line(tmp_path, monkeypatch):
     """The folder is none of a run, so each process refuses it."""
     monkeypatch.setattr(running, "configuration_in", lambda _: running.Configuration())

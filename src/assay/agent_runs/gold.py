@@ -92,7 +92,8 @@ class PatchItems:
             text: of an output: a file, a diff, lines with numbers or names before them, within JSON or HTML.
             sign: of the lines of a diff that count; "" for any.
         """
-        text = _COLOUR.sub("", text) if "\x1b" in text else text
+        if "\x1b" in text:
+            text = _COLOUR.sub("", text)
         if not self.occurs_in(text):
             return frozenset()
         present: set[Item] = set()
@@ -288,18 +289,19 @@ def read_gold_tasks(source: str | Path, columns: Mapping[str, str], note: Any = 
 
 
 def _chosen(columns: Mapping[str, str], name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
-    return (columns[name],) if name in columns else usual
+    chosen = columns.get(name)
+    return (chosen,) if chosen else usual
 
 
 def _task(name: str, row: SourceRow, patches: Iterable[str]) -> GoldTask:
-    base, owner = row.get("base"), row.get("org")
+    base = row.get("base")
     commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
     return GoldTask(
         id=name,
         patch=_first(row, patches),
         test_patch=_first(row, TEST_COLUMNS),
         text="\n".join(_statements(row)),
-        repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
+        repository="/".join(map(str, filter(None, map(row.get, ("org", "repo"))))),
         base=str(commit or ""),
     )
 

@@ -243,7 +243,8 @@ class _Steps:
             sign = effects.reads[0].sign
             if self.fix.occurs_in(output) or self.tests.occurs_in(output):
                 output, place = foreign_part(output, self.state)
-                effects.reads = [place] if place and place.channel == INSTALLED else effects.reads
+                if place and place.channel == INSTALLED:
+                    effects.reads = [place]
         seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
         if seen.fix or seen.tests:
             self.shown.append(seen)

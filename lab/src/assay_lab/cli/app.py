@@ -7,6 +7,7 @@ from assay_lab.cli.authorship import authorship_app
 from assay_lab.cli.authorship_build import build_rewrites_command
 from assay_lab.cli.fitted import fitted_command
 from assay_lab.cli.render import render_command
+from assay_lab.cli.repositories import find_repositories_command
 from assay_lab.cli.run import list_command, run_command
 from assay_lab.cli.stand_ins import rehearse_command, stand_ins_command
 from assay_lab.cli.study import study_app
@@ -35,3 +36,4 @@ app.add_typer(study_app)
 app.add_typer(builtin_app)
 app.add_typer(authorship_app)
 app.command("build-authorship")(build_rewrites_command)
+app.command("find-repositories")(find_repositories_command)

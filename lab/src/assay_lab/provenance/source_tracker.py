@@ -124,8 +124,8 @@ def ranks_of(
     encoder: Encoder,
     searched: Sequence[Document],
     space: SearchSpace,
-    fragments: Mapping[tuple[int, str], Sequence[Query]],
-) -> dict[tuple[int, str], Int64Array]:
+    fragments: Mapping[tuple[int, Alteration], Sequence[Query]],
+) -> dict[tuple[int, Alteration], Int64Array]:
     """Return the rank of the first right function by vector for each fragment, int64 [q], by length and kind."""
     vectors = encoder.encode(text_column(searched))
     ranks = {}

@@ -28,10 +28,11 @@ GRAPH_FROM = 1 << 18
 LATE_SHARE = 1 / 8
 """Share of the vectors that may be younger than the graph, or removed from it, before it is brought up to date."""
 
-LINKS, WIDTH_OF_BUILDING, WIDTH = 16, 128, 1024
+LINKS, WIDTH_OF_BUILDING, WIDTH = 32, 128, 2048
 """Links of a node, nodes looked at when it is linked, and nodes looked at by a search.
 
-A fragment lies far from the whole functions, so a search has to be wide.
+A fragment lies far from the whole functions, so a search has to be wide: with 16 links and a width of 1,024 the share
+of the 100 nearest that is missed grew from .0001 to .006 between 5,000 and 35,000 vectors.
 """
 
 CHECKED_WHEN_OPENED = 1 << 26

@@ -32,6 +32,8 @@ KINDS: tuple[Alteration, ...] = ("type 1", "type 2")
 NEAR = 0.5
 """Share of shingles from which a training snippet is too near to a searched function."""
 SEED = 0
+PAIRS_AT_ONCE = 32
+"""Pairs of which the graph is in memory at a time; the gradient is that of the whole batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def run(scale: TrackerTrial, seed: int, data: Data) -> Result:
     snippets = long_enough(pool, recipe.tokens)
     chosen = random.Random(SEED).sample(snippets, min(scale.snippets, len(snippets)))  # noqa: S311  no secret
     began = time.process_time()
-    machine = TrackerMachine(device="cpu", pairs_at_once=recipe.batch)
+    machine = TrackerMachine(device="cpu", pairs_at_once=PAIRS_AT_ONCE)
     tracker = train_tracker(data[WORK] / "run", chosen, recipe, machine=machine)
     seconds = time.process_time() - began
     encoders = {TRAINED: tracker.folder, UNTRAINED: model, OURS: OURS}
@@ -124,8 +126,8 @@ def ranks_of(
     encoder: Encoder,
     searched: Sequence[Document],
     space: SearchSpace,
-    fragments: Mapping[tuple[int, str], Sequence[Query]],
-) -> dict[tuple[int, str], Int64Array]:
+    fragments: Mapping[tuple[int, Alteration], Sequence[Query]],
+) -> dict[tuple[int, Alteration], Int64Array]:
     """Return the rank of the first right function by vector for each fragment, int64 [q], by length and kind."""
     vectors = encoder.encode(text_column(searched))
     ranks = {}

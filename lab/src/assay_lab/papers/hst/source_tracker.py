@@ -151,7 +151,9 @@ class SourceTracker(nn.Module):
         # texts of like length together: otherwise half of the work would be padding
         parts = np.array_split(order, -(-len(order) // PADDED_TOGETHER))
         vectors = torch.cat([self.encoder.pooled(at_places(rows, part.tolist())) for part in parts])
-        return self.projection(vectors[torch.from_numpy(np.argsort(order)).to(vectors.device)])
+        back = torch.from_numpy(np.argsort(order)).to(vectors.device)
+        projected: torch.Tensor = self.projection(vectors[back])
+        return projected
 
 
 @dataclass(frozen=True, slots=True)

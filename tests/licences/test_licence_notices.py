@@ -117,6 +117,10 @@ def test_the_licence_section_of_a_readme_is_read(text, licence):
         "# The contents are subject to the Frobnicator Public License.\n",
         "# Licensed under the Frobnicator Software License.\n",
         "# See frobnicator.c for detailed license information.\n",
+        "# NetHack may be freely redistributed. See license for details.\n",
+        "# This software is furnished under an open source license and may be used in accordance with its terms.\n",
+        "# Licensed under the O'Saasy License Agreement\n",
+        "# As long as you keep this notice you can do whatever you want with this stuff.\n",
         "import os\n\nNOTE = 'under the terms of the Mozilla Public License'\n",
     ],
 )
@@ -131,6 +135,12 @@ def test_a_mention_of_copyleft_and_an_unrecognised_notice_are_unknown_and_not_wh
         ("import os\n" + hashes(GNU.format(kind="", version="3")), "GPL-3.0-or-later"),
         ("import os\n__license__ = 'GPLv3+'\n", "GPL-3.0-or-later"),
         ('int x;\nMODULE_LICENSE("GPL v2");\n', "GPL-2.0-only"),
+        ("import os\n__license__ = 'BSD'\n", "BSD-3-Clause"),
+        ("var a = 1;\n/**\n * @license Apache-2.0\n */\n", "Apache-2.0"),
+        (
+            "use strict;\n1;\n# You may use it under the same terms as Perl itself.\n",
+            "Artistic-1.0-Perl OR GPL-1.0-or-later",
+        ),
         (
             "setup(classifiers=[\n'License :: OSI Approved :: GNU General Public License v3 (GPLv3)',\n])\n",
             "GPL-3.0-only",
@@ -238,6 +248,19 @@ def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choi
         ("Licensed under CC BY-NC 4.0", "CC-BY-NC-4.0"),
         ("From https://stackoverflow.com/a/1 (CC BY-SA 4.0)", "CC-BY-SA-4.0"),
         ("CONFIDENTIAL - do not copy without written permission.", "LicenseRef-scancode-proprietary-license"),
+        ("No license is granted.", "LicenseRef-scancode-proprietary-license"),
+        (
+            (
+                "Under the Apache License, Version 2.0, without conditions, express or implied. See the\n"
+                "License. Parts under the Boost Software License 1.0 (see LICENSE or copy at http://boost.org/LICENSE_1_0.txt)"
+            ),
+            "Apache-2.0 AND BSL-1.0",
+        ),
+        ("under the terms of the BSD or ZPL 2.1 licenses (see the file LICENSE)", "BSD-3-Clause OR ZPL-2.1"),
+        ("No part may be copied except according to the terms in the LICENSE file.", "MIT"),
+        ("version 20230904\npublic domain\ndjb", "LicenseRef-scancode-public-domain"),
+        ('"THE BEER-WARE LICENSE" (Revision 42): as long as you retain this notice', "Beerware"),
+        ("License: BSD2 (see the file LICENSE)", "BSD-2-Clause"),
         ("Free for non-commercial use only.", "LicenseRef-NonCommercial"),
         ("Distribué sous licence publique générale GNU, version 2 ou ultérieure.", "GPL-2.0-or-later"),
         ("GNU General Public License, Version 2 der Lizenz oder jeder späteren Version", "GPL-2.0-or-later"),

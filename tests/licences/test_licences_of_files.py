@@ -19,6 +19,7 @@ from assay.licences import (
 
 TEXTS = dict(LICENSES)
 PROPRIETARY = "LicenseRef-scancode-proprietary-license"
+GNU_CLASSIFIER = "License :: OSI Approved :: GNU General Public License (GPL)"
 
 
 @pytest.mark.parametrize(
@@ -141,6 +142,14 @@ def test_a_text_with_one_more_clause_is_another_licence(known, clause, licence):
         ),
         ("It is ours. " * 100 + "It is under the terms of the GNU GPL, version 3 or later.", "GPL-3.0-or-later"),
         (
+            TEXTS["Apache-2.0"]
+            + "\n---- LLVM Exceptions to the Apache 2.0 License ----\nIf you combine or link compiled "
+            "forms of this Software with software that is licensed under the GPLv2, and the patent provision conflicts "
+            "with the conditions of the GPLv2, you may waive it.",
+            "Apache-2.0 WITH LLVM-exception",
+        ),
+        ("SPDX-FileCopyrightText: Somebody\n\nSPDX-License-Identifier: MIT\n", "MIT"),
+        (
             "Thing is under the MIT license. " + "It is ours. " * 300 + "Parts are under the GNU GPL, version 3.",
             "MIT AND GPL-3.0-only",
         ),
@@ -164,6 +173,13 @@ def test_short_spellings(words, licence):
         ([("Classifier", "License :: OSI Approved :: GNU General Public License v3 (GPLv3)")], "GPL-3.0-only"),
         ([("Classifier", "License :: Other/Proprietary License"), ("License", "MIT")], PROPRIETARY),
         ([("License", "MPL-2.0")], "MPL-2.0"),
+        ([("License", TEXTS["MIT"])], "MIT"),
+        ([("Classifier", GNU_CLASSIFIER), ("License", "http://www.gnu.org/licenses/gpl.html")], "GPL-1.0-or-later"),
+        (
+            [("Classifier", f"{GNU_CLASSIFIER[:-6]} v3 or later (GPLv3+)"), ("License", "GPL-3")],
+            "GPL-3.0-or-later",
+        ),
+        ([("Classifier", GNU_CLASSIFIER), ("License", "GPLv3+")], "GPL-3.0-or-later"),
         ([("License", "UNKNOWN")], None),
     ],
 )

@@ -8,7 +8,8 @@ from assay.licences.comments import words_of
 from assay.licences.expressions import LONGEST_EXPRESSION, canonical_licence
 from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences, namings_in
 from assay.licences.notices import PROPRIETARY
-from assay.licences.phrases import CLASSIFIERS, PATTERNS, SPELLINGS
+from assay.licences.phrases import CLASSIFIERS, CLASSIFIERS_ALONE, PATTERNS, SPELLINGS
+from assay.licences.texts import licence_of_text
 
 LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
@@ -75,18 +76,20 @@ def stated_licence(metadata: Metadata) -> str | None:
 def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
     """Return the licence of classifiers and of a short field, which may say more of the same licence."""
     names = {name.split("::")[-1].strip() for name in classifiers if name.startswith("License ::")} - {"OSI Approved"}
-    field = spelt_licence(words)
+    field = licence_of_text(words.encode()) if len(words) > LONGEST_FIELD else spelt_licence(words)
+    known = CLASSIFIERS if field else CLASSIFIERS_ALONE
     if names == {"Other/Proprietary License"}:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
-    classified = " OR ".join(sorted(map(CLASSIFIERS.__getitem__, names & CLASSIFIERS.keys())))
-    if field is None and names <= CLASSIFIERS.keys():
+    classified = " OR ".join(sorted(map(known.__getitem__, names & known.keys())))
+    if field is None and names <= known.keys():
         return classified or None
     if field is None or not names:
         return field
     if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
         return all_known([field, classified])
-    if " OR " in classified:
+    # "GPL-3" names no version word, and the classifier does
+    if " OR " in classified or (classified == field.replace("-only", "-or-later") and "only" not in words):
         return classified
     return field
 

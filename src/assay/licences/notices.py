@@ -73,6 +73,13 @@ _README_LINE = re.compile(
 )
 _BADGE = re.compile(r"!\[[^\]]*\]\(\S*/badge/licen[cs]e-(?P<words>[^)\s]+?)-\w+(?:\.svg)?(?:\?[^)]*)?\)", re.IGNORECASE)
 
+# A module's own statement, in its code.
+_DECLARED = re.compile(
+    r"^(?:__licen[cs]e__[ \t]*=[ \t]*[\"'](?P<words>[^\"'\n]+)[\"']"
+    r"|[ \t]*/?\*+[ \t]*@licen[cs]e[ \t]+(?P<tag>[^\n*]+))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DECLARED_WITHIN = 3000
 _BADGE_TEXT = re.compile(r"!\[(?P<words>[\w .:+-]*\blicen[cs]e\b[\w .:+-]*)\]", re.IGNORECASE)
 
 
@@ -85,6 +92,8 @@ def licence_notice(text: str) -> str | None:
     blocks = blocks_of(head)
     blocks += map(words_of, map(str.splitlines, _POD_SECTION.findall(text[:LARGEST_TEXT])))
     own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
+    if own is None and (declared := _DECLARED.search(text[:_DECLARED_WITHIN])):
+        own = _of_readme_words(declared["words"] or declared["tag"])
     whole = text[:LARGEST_TEXT].lower()
     if PATTERNS["may_bind"].search(whole):
         below = named_licences(words_of(comments_of(rest)), only_grants=True)

@@ -110,6 +110,9 @@ VERSIONS = {name: _versions(words) for name, words in _TABLES["versions"].items(
 TITLES = _phrases((words, licence) for licence, words in _TABLES["titles"].items())
 VARIANTS: Mapping[str, Phrases] = {licence: _phrases(pairs) for licence, pairs in _TABLES["variants"].items()}
 CLASSIFIERS: Mapping[str, str] = _TABLES["classifiers"]
+CLASSIFIERS_ALONE: Mapping[str, str] = CLASSIFIERS | _TABLES["any_version"]
+"""With those that name no version, which count beside a field that says nothing."""
+
 SPELLINGS: Mapping[str, str] = _TABLES["spellings"]
 EXCEPTIONS: Mapping[str, str] = _TABLES["exceptions"]
 

@@ -36,7 +36,7 @@ _ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1
 _SAME_CLAUSES = frozenset({"ZPL-2.1", "NCSA"})
 _LESSER, _FULL, _MOZILLA = map(re.compile, ("LGPL-", "GPL-", "MPL"))
 _NAMES_GNU = re.compile(f"MPL|{IS_GNU.pattern}")
-_TAG = re.compile(r"SPDX-Licen[cs]e-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
+_TAG = re.compile(r"(?:SPDX-FileCopyrightText:[^\n]*\s+)*SPDX-Licen[cs]e-Identifier:[ \t]*([^\r\n]+)", re.IGNORECASE)
 # Python's own licence file, and those made after it: a history, the licence that holds, and those of the past
 _PYTHON = re.compile(
     rb"\A\s*A\. HISTORY OF THE SOFTWARE\s.*^PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2\s", re.DOTALL | re.MULTILINE

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.code import parses
 from assay.corpora import LineRange, SourceText, merge_lines
 from assay.languages import LANGUAGES
-from assay.reports import Column, Report, Row, Table, listed, number_of
+from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Source
 from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, unspaced, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
@@ -143,7 +143,7 @@ class Comparison:
             parts = list(map(str, submission.unread[:NAMED]))
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
-            counts = ", ".join(map("{0[1]:,} {0[0]}".format, sorted(submission.no_code.items())))
+            counts = counts_by_reason(submission.no_code)
             nothing = "nothing that can be compared" * (submission.student in empty)
             if parts or nothing:
                 yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"

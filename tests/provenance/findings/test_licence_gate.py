@@ -173,7 +173,7 @@ def interleaved(body, run):
     return "\n".join(parts)
 
 
-@pytest.mark.parametrize(("count", "run", "fails"), [(2, 2, False), (6, 1, False), (6, 6, True), (12, 4, True)])
+@pytest.mark.parametrize(("count", "run", "fails"), [(2, 2, False), (6, 1, True), (6, 6, True), (12, 4, True)])
 def test_little_evidence_fails_only_in_one_stretch(corpus, count, run, fails):
     body = BODY[:count]
     with corpus(("gnu", "tool.py", "GPL-3.0-only", "def original(a):\n" + "\n".join(body) + "\n")) as index:
@@ -235,6 +235,21 @@ def test_without_rules_or_without_a_denied_licence_nothing_fails(corpus):
         assert failures(COPIED, index) == ()
         assert failures(COPIED, index, LicenceRules()) == ()
         assert len(failures(COPIED, index, read_rules(allowed=["Apache-2.0"]))) == 1
+
+
+@pytest.mark.parametrize("inserted", [1, 3])
+def test_statements_without_effect_between_all_lines_hide_no_copy_under_other_names(corpus, inserted):
+    renamed = COPIED
+    for word in WORDS:
+        renamed = renamed.replace(word, f"q{word[::-1]}")
+    lines = []
+    for at, line in enumerate(renamed.splitlines()):
+        lines.append(line)
+        if not line.endswith(":") or at == 0:
+            indent = line[: len(line) - len(line.lstrip())] or "    "
+            lines += [f"{indent}junk{at}_{number} = {at} * {number}" for number in range(inserted)]
+    with corpus(("gnu", "tool.py", "GPL-3.0-only", COPIED)) as index:
+        assert len(failures("\n".join([*lines, ""]), index)) == 1
 
 
 def test_a_copy_fails_in_a_run_of_any_size(corpus):

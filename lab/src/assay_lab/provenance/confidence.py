@@ -149,11 +149,12 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
     stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
     others = [table for table in stored if not any(map(partial(is_about_as_large, table), tables))]
     every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
-    queries = {row["language"]: row["functions"]["measured queries"] for row in rows}
+    queries = dict((shipped.provenance or {}).get("functions_by_language", {}))
+    queries |= {row["language"]: row["functions"]["measured queries"] for row in rows}
     record = {
-        "unrelated": "packages of npm, PyPI and Debian, which lab/results/confidence_languages.json names",
+        "unrelated": "packages and public repositories that lab/results/confidence_languages.json names",
         "functions": sum(queries.values()),
-        "functions_by_language": queries,
+        "functions_by_language": dict(sorted(queries.items())),
         "seed": 0,
     }
     name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"

@@ -17,6 +17,7 @@ from assay.languages import LANGUAGES
 from assay.licences import UNKNOWN_LICENCE
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import SearchMethod, Trace, TraceSettings, copied_spans, find_language, strength, trace
+from assay.provenance.search.dead_statements import without_dead_statements
 from assay.provenance.search.spans import document_lines, query_lines
 from assay.types import Match, Span
 
@@ -187,10 +188,17 @@ def trace_file(
     labelled = _labelled(file, index, parts)
     documents = top * DOCUMENTS_FOR_A_SOURCE
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
+
+    def searched(every: Iterable[SourceText]) -> list[tuple[SourceText, Trace]]:
+        return [(part, search(part.text, index, language=part.language)) for part in every]
+
     # a name may lie: Python in a file that is called .ipp is read as Python too
     others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
-    every = chain(*others, parts(labelled))
-    traced = tuple((part, search(part.text, index, language=part.language)) for part in every)
+    own = searched(parts(labelled))
+    # functions, and a text whose functions no grammar shows
+    judged = [pair for pair in own if pair[0].kind == "function"] or own
+    bare = filter(_shows_a_copy, searched(chain.from_iterable(map(_without_dead_statements, judged))))
+    traced = (*searched(chain(*others)), *bare, *own)
     findings = tuple(
         replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced)
     )
@@ -199,6 +207,19 @@ def trace_file(
     if not asks_for_all:
         findings = tuple(filter(_is_worth_a_look, findings))
     return TracedFile(file, labelled.language, parts=traced, findings=findings)
+
+
+def _without_dead_statements(traced: tuple[SourceText, Trace]) -> Iterator[SourceText]:
+    """Yield a part that shows no copy without its statements without effect, where it has some."""
+    part, _ = traced
+    texts = (without_dead_statements(part.text, constants=constants) for constants in (True, False))
+    distinct = dict.fromkeys(filter(None, texts))
+    if distinct and not _shows_a_copy(traced):
+        yield from (replace(part, text=text) for text in distinct)
+
+
+def _shows_a_copy(traced: tuple[SourceText, Trace]) -> bool:
+    return any(map(attrgetter("is_copy"), findings_of("", [traced])))
 
 
 def _is_worth_a_look(finding: SourceFinding) -> bool:

@@ -17,7 +17,10 @@ PAIRS = 1 << 16
  Without this bound a text that repeats one character takes minutes."""
 
 JOINED = 1
-"""Lines between two spans, on both sides, that still let them become one."""
+"""Lines between two spans of the document that still let them become one."""
+
+INSERTED = 4
+"""The same of the query: statements without effect are put between those of a copy."""
 
 _Pairs = NDArray[np.int64]
 _Lines = tuple[int, int, int, int]
@@ -163,6 +166,6 @@ def _joined(chosen: list[_Stretch]) -> list[_Stretch]:
 
 
 def _follows(before: _Lines, after: _Lines) -> bool:
-    near = after[0] <= before[1] + 1 + JOINED and before[2] <= after[2] <= before[3] + 1 + JOINED
+    near = after[0] <= before[1] + 1 + INSERTED and before[2] <= after[2] <= before[3] + 1 + JOINED
     inside = before[0] <= after[0] and after[1] <= before[1] and before[2] <= after[2] and after[3] <= before[3]
     return near or inside

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
-from operator import attrgetter
+from functools import cached_property, partial
+from itertools import chain, filterfalse, islice
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from assay.code import parses
 from assay.corpora import LineRange, SourceText, merge_lines
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
-from assay.retrieval import Hashes, Source
+from assay.retrieval import Source
 from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, unspaced, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
 from assay.submissions.reading import Submission
@@ -27,12 +27,14 @@ MOST_PAIRS = 500
 
 PAIR_COLUMNS = (
     *map(Column, ("first", "second")),
-    *(Column(name, "number") for name in ("evidence", "share", "first_share", "second_share")),
+    *map(partial(Column, kind="number"), ("evidence", "share", "first_share", "second_share")),
     *map(Column, ("first_lines", "second_lines")),
     Column("cluster", "count"),
     Column("reason"),
 )
 """The fields of a pair, in their order."""
+
+_student = attrgetter("student")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Comparison:
     evidence: SharedEvidence
     pairs: tuple[StudentPair, ...]
     further: int
-    template: Hashes
+    template: frozenset[int]
 
     @cached_property
     def clusters(self) -> tuple[tuple[int, ...], ...]:
@@ -101,7 +103,8 @@ class Comparison:
         groups: dict[int, list[int]] = defaultdict(list)
         for number, label in enumerate(labels.tolist()):
             groups[label].append(number)
-        return tuple(sorted((tuple(group) for group in groups.values() if len(group) > 1), key=len, reverse=True))
+        linked = filter(itemgetter(slice(1, None)), groups.values())  # with a second one
+        return tuple(sorted(map(tuple, linked), key=len, reverse=True))
 
     def name(self, number: int) -> str:
         """Return the student of a submission."""
@@ -112,13 +115,13 @@ class Comparison:
         """The result in one sentence."""
         students = number_of(len(self.submissions), "submission")
         same = sum(map(len, self.identical))
-        alike = f"; {same} have identical code" if same else ""
+        alike = f"; {same} have identical code" * bool(same)
         if not self.pairs:
             return f"No pair stands out among {students}{alike}."
         count = len(self.pairs) + self.further
         if np.isinf(self.evidence.unusual):
             return f"{number_of(count, 'pair')} of {students} alike{alike}: too few to say what is usual."
-        return f"{number_of(count, 'pair')} of {students} {'stands' if count == 1 else 'stand'} out{alike}."
+        return f"{number_of(count, 'pair')} of {students} stand{'s' * (count == 1)} out{alike}."
 
     def lines(self) -> Iterator[str]:
         """Yield the answer, then a line for each group, pair and cluster."""
@@ -135,12 +138,13 @@ class Comparison:
 
     def not_compared(self) -> Iterator[str]:
         """Yield what was not compared, a sentence for each student."""
+        empty = set(map(_student, self.empty))
         for submission in self.read:
             parts = list(map(str, submission.unread[:NAMED]))
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
             counts = counts_by_reason(submission.no_code)
-            nothing = "nothing that can be compared" if submission in self.empty else ""
+            nothing = "nothing that can be compared" * (submission.student in empty)
             if parts or nothing:
                 yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
 
@@ -162,26 +166,27 @@ class Comparison:
         cluster_of: dict[int, int] = {}
         for number, cluster in enumerate(self.clusters, 1):
             cluster_of |= dict.fromkeys(cluster, number)
-        rows = []
+        keys = list(map(attrgetter("title"), PAIR_COLUMNS))
+        rows, pairs = [], []
         for pair in self.pairs:
-            first = self.matched_lines(pair.first, [run.first for run in pair.runs])
-            second = self.matched_lines(pair.second, [run.second for run in pair.runs])
-            numbers = (pair.evidence, pair.share, pair.first_share, pair.second_share)
-            rounded = [float(round(value, 4)) for value in numbers]
-            names = (self.name(pair.first), self.name(pair.second))
-            rows.append(Row((*names, *rounded, first, second, cluster_of[pair.first], pair.reason)))
-        keys = [column.title for column in PAIR_COLUMNS]
+            numbers = np.round([pair.evidence, pair.share, pair.first_share, pair.second_share], 4).tolist()
+            first = self.matched_lines(pair.first, map(attrgetter("first"), pair.runs))
+            second = self.matched_lines(pair.second, map(attrgetter("second"), pair.runs))
+            names = self.name(pair.first), self.name(pair.second)
+            row = Row((*names, *numbers, first, second, cluster_of[pair.first], pair.reason))
+            rows.append(row)
+            pairs.append(dict(zip(keys, row.cells, strict=True)))
         return Report(
             title="Which submissions share more than the others do?",
             statement=self.answer,
             tables=(Table("pairs", title="Pairs", columns=PAIR_COLUMNS, rows=tuple(rows)),),
             data={
                 "answer": self.answer,
-                "students": [submission.student for submission in self.submissions],
+                "students": list(map(_student, self.submissions)),
                 "identical": list(map(list, self.identical)),
                 "not_compared": list(self.not_compared()),
                 "remarks": list(self.remarks()),
-                "pairs": [dict(zip(keys, row.cells, strict=True)) for row in rows],
+                "pairs": pairs,
                 "clusters": [list(map(self.name, cluster)) for cluster in self.clusters],
             },
         )
@@ -193,9 +198,11 @@ class Comparison:
         for place in chain.from_iterable(runs):
             text = program.texts[place.text]
             ranges[text.path].append(statement_lines(text, place))
-        if len({text.path for text in program.texts}) == 1:
-            return " ".join(map(str, merge_lines(ranges.get(program.texts[0].path, ()))))
-        return "; ".join(f"{path}: {' '.join(map(str, merge_lines(lines)))}" for path, lines in sorted(ranges.items()))
+        lines = []
+        for path, parts in sorted(ranges.items()):
+            several = len(set(map(attrgetter("path"), program.texts))) > 1
+            lines.append(f"{path}: " * several + " ".join(map(str, merge_lines(parts))))
+        return "; ".join(lines)
 
 
 def statement_lines(text: SourceText, place: StatementPlace) -> LineRange:
@@ -225,33 +232,32 @@ def compare_submissions(
         if submission.files:
             by_template[template_texts.issuperset(map(unspaced, submission.files))].append(submission)
     with_code, unchanged = by_template[False], by_template[True]
-    every = programs_of([submission.files for submission in with_code] + ([template] if template else []))
-    handed_out = every[len(with_code)].features.codes if template else np.empty(0, np.uint64)
+    *every, program_of_template = programs_of([*map(attrgetter("files"), with_code), template])
+    handed_out = program_of_template.features.codes
     groups: dict[str, list[int]] = defaultdict(list)
-    for number, program in enumerate(every[: len(with_code)]):
+    for number, program in enumerate(every):
         groups[program.plain].append(number)
+    empty = [*filterfalse(attrgetter("files"), read), *map(with_code.__getitem__, groups.pop("", ()))]
     # copies of one text are one submission: they are listed as identical, and would hide what is unusual
-    kept = [group[0] for plain, group in groups.items() if plain]
-    distinct = [with_code[number] for number in kept]
-    programs = [every[number] for number in kept]
+    kept = list(map(itemgetter(0), groups.values()))
+    distinct = list(map(with_code.__getitem__, kept))
+    programs = list(map(every.__getitem__, kept))
     evidence = weigh_evidence(distinct, programs, handed_out)
     order = _ranked(evidence, evidence.standing_out)
     pairs = []
     for first, second in order[:MOST_PAIRS].tolist():
         pairs.append(_pair(first, second, distinct, programs=programs, evidence=evidence))
-    empty = [submission for submission in read if not submission.files]
-    empty += map(with_code.__getitem__, groups.get("", ()))
     return Comparison(
         submissions=tuple(distinct),
         programs=tuple(programs),
         identical=tuple(_identical(with_code, groups.values())),
-        empty=tuple(sorted(empty, key=attrgetter("student"))),
-        unchanged=tuple(sorted(map(attrgetter("student"), unchanged))),
+        empty=tuple(sorted(empty, key=_student)),
+        unchanged=tuple(sorted(map(_student, unchanged))),
         read=read,
         evidence=evidence,
         pairs=tuple(pairs),
         further=max(0, len(order) - MOST_PAIRS),
-        template=handed_out,
+        template=frozenset(handed_out.tolist()),
     )
 
 
@@ -259,16 +265,16 @@ def _identical(submissions: Sequence[Submission], groups: Iterable[Sequence[int]
     """Return the students of each group of identical texts of this course, the largest groups first."""
     identical = []
     for group in groups:
-        members = [submissions[number] for number in group]
-        students = tuple(dict.fromkeys(member.student for member in members))
-        if len(students) > 1 and not all(member.is_earlier for member in members):
+        members = list(map(submissions.__getitem__, group))
+        students = tuple(dict.fromkeys(map(_student, members)))
+        if len(students) > 1 and not all(map(attrgetter("is_earlier"), members)):
             identical.append(students)
     return sorted(identical, key=len, reverse=True)
 
 
 def _ranked(evidence: SharedEvidence, outstanding: NDArray[np.bool_]) -> NDArray[np.int64]:
     first, second = np.nonzero(outstanding)
-    values = (evidence.shares if np.isinf(evidence.unusual) else evidence.scores)[first, second]
+    values = np.where(np.isinf(evidence.unusual), evidence.shares, evidence.scores)[first, second]
     order = np.lexsort((second, first, -values))
     return np.stack([first[order], second[order]], axis=1)
 
@@ -283,30 +289,32 @@ def _pair(
 ) -> StudentPair:
     left, right = programs[first], programs[second]
     runs = runs_of(left, right, evidence.weight_of)
-    matched = sum(len(run.first) for run in runs)
-    sizes = [max(1, sum(map(len, program.statements))) for program in (left, right)]
+    matched = sum(map(len, map(attrgetter("first"), runs)))
+    shares = matched / max(1, left.features.size), matched / max(1, right.features.size)
     names = renamed(runs)
     shared = np.intersect1d(left.features.codes, right.features.codes)
     weights = evidence.weight_of(shared)
     alone = int((weights >= np.log(len(submissions)) - 1e-6).sum())
     reasons = []
+    times = float(evidence.scores[first, second] / evidence.unusual)
     if np.isinf(evidence.unusual):
+        times = np.nan
         reasons.append(f"{evidence.shares[first, second]:.0%} alike")
         reasons.append(f"fewer than {FEWEST} submissions do not show what is usual")
     else:
-        reasons.append(f"{evidence.scores[first, second] / evidence.unusual:.1f} times what stands out")
+        reasons.append(f"{times:.1f} times what stands out")
         reasons.append(f"{number_of(alone, 'feature')} that nobody else has")
-    reasons.append(f"{matched / sizes[0]:.0%} of the first and {matched / sizes[1]:.0%} of the second match")
+    reasons.append(f"{shares[0]:.0%} of the first and {shares[1]:.0%} of the second match")
     if names:
-        shown = [f"{name} → {other}" for name, other in list(names.items())[:3]]
+        shown = list(map(" → ".join, islice(names.items(), 3)))
         reasons.append(f"{number_of(len(names), 'name')} replaced ({listed(shown)})")
     return StudentPair(
         first=first,
         second=second,
-        evidence=float(evidence.scores[first, second] / evidence.unusual) if evidence.unusual < np.inf else np.nan,
+        evidence=times,
         share=float(evidence.shares[first, second]),
-        first_share=matched / sizes[0],
-        second_share=matched / sizes[1],
+        first_share=shares[0],
+        second_share=shares[1],
         runs=tuple(runs),
         names=names,
         reason=", ".join(reasons),

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,6 +36,7 @@ KNOWN_TO = 0.1
 COST = 1.0
 """Of a statement that only one side has."""
 
+LINKS_AT_ONCE = 4096
 OUTSTANDING = 1.0
 LEAST_EVIDENCE = 12.0
 _LINK = np.uint64(0x9E3779B97F4A7C15)
@@ -124,14 +126,15 @@ class SharedEvidence:
 
 def programs_of(groups: Sequence[Sequence[SourceText]]) -> list[Program]:
     """Return the programs of submissions; names that many of them call are those of a library."""
-    texts = [list(chain.from_iterable(map(texts_in, files))) for files in groups]
-    sequences = [list(map(_tokens, parts)) for parts in texts]
-    callers = Counter[str]()
-    for lists in sequences:
-        callers.update(set(chain.from_iterable(map(called_names, lists))))
+    read, callers = [], Counter[str]()
+    for files in groups:
+        texts = list(chain.from_iterable(map(texts_in, files)))
+        sequences = list(map(_tokens, texts))
+        read.append((texts, sequences))
+        callers.update(set(chain.from_iterable(map(called_names, sequences))))
     least = max(3, KNOWN_TO * len(groups))
     kept = frozenset(name for name, count in callers.items() if count >= least)
-    return [_program(parts, lists, kept) for parts, lists in zip(texts, sequences, strict=True)]
+    return [_program(texts, sequences, kept) for texts, sequences in read]
 
 
 def _tokens(text: SourceText) -> list[CodeToken]:
@@ -162,7 +165,8 @@ def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
     of, first, second = table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
     is_link = np.ones(len(table), np.bool_)
     is_link[np.unique(of, return_index=True)[1]] = False
-    codes, shapes = (np.where(is_link, _mixed(table[:, at], table[:, at + 1]), table[:, at]) for at in (1, 3))
+    codes = np.where(is_link, _mixed(first, second), first)
+    shapes = np.where(is_link, _mixed(table[:, 3], table[:, 4]), table[:, 3])
     # a feature counts at its first occurrence, and less if others have its shape
     _, places = np.unique(codes, return_index=True)
     _, shape_of, counts = np.unique(shapes[places], return_inverse=True, return_counts=True)
@@ -184,10 +188,10 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
         template: features of code that was handed out; they weigh nothing.
     """
     count = len(programs)
-    lists = [program.features for program in programs]
-    codes = np.concatenate([features.codes for features in lists] or [np.empty(0, np.uint64)])
+    lists = list(map(attrgetter("features"), programs))
+    codes = np.concatenate([np.empty(0, np.uint64), *map(attrgetter("codes"), lists)])
     features, columns = np.unique(codes, return_inverse=True)
-    starts = np.concatenate([[0], np.cumsum([len(part.codes) for part in lists])])
+    starts = np.cumsum([0, *map(len, map(attrgetter("codes"), lists))])
     has = csr_array((np.ones(len(columns), np.float32), columns, starts), (count, max(1, len(features))), copy=True)
     has.sum_duplicates()
     has.data[:] = 1
@@ -223,13 +227,13 @@ def _weights(lists: Sequence[FeatureOccurrences], features: Hashes, has: csr_arr
     owners = np.asarray(has.sum(axis=0)).ravel()[: len(features)]
     others = np.maximum(1, owners - 1)
     weights = np.log(max(1, count) / others)
-    links = np.unique(np.concatenate([_links(part) for part in lists] or [np.empty((0, 3), np.uint64)]), axis=0)
-    codes, first, second = (np.searchsorted(features, links[:, at]) for at in range(3))
+    links = np.unique(np.concatenate([np.empty((0, 3), np.uint64), *map(_links, lists)]), axis=0)
+    codes, first, second = np.searchsorted(features, links).T
     shared = owners[codes] > 1
-    codes, first, second = codes[shared], first[shared], second[shared]
     by_feature = csr_array(has.T)
-    both = np.asarray(by_feature[first].multiply(by_feature[second]).sum(axis=1)).ravel()
-    weights[codes] = np.log(both / others[codes])
+    for part in np.array_split(np.flatnonzero(shared), 1 + np.count_nonzero(shared) // LINKS_AT_ONCE):
+        both = by_feature[first[part]].multiply(by_feature[second[part]]).sum(axis=1)
+        weights[codes[part]] = np.log(np.asarray(both).ravel() / others[codes[part]])
     return np.asarray(weights, np.float64)
 
 
@@ -254,8 +258,8 @@ def _best_stretch(
 
 def _compared(submissions: Sequence[Submission]) -> BooleanArray:
     """Return which pairs are compared: no student with himself, nor two of earlier courses."""
-    _, students = np.unique([submission.student for submission in submissions], return_inverse=True)
-    earlier = np.array([submission.is_earlier for submission in submissions], np.bool_)
+    _, students = np.unique(list(map(attrgetter("student"), submissions)), return_inverse=True)
+    earlier = np.array(list(map(attrgetter("is_earlier"), submissions)), np.bool_)
     differ = (students[:, None] != students[None, :]) & ~(earlier[:, None] & earlier[None, :])
     return np.triu(differ, 1)
 

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def runs_of(first: Program, second: Program, weight_of: Callable[[Hashes], Float
     for across, place in right.items():
         at_code[place.statement.code].append(across)
     width = max(right, default=0) + GAP + 1
-    behind = [step * width + across for step in range(1, GAP + 1) for across in range(1, GAP + 1)]
+    behind = [step * width + across for step, across in product(range(1, GAP + 1), repeat=2)]
     weights = weight_of(np.array([place.statement.code for place in left.values()], np.uint64)) + 0.01
     # a match is a number, its place on the left times the width plus its place on the right
     best: dict[int, float] = {}

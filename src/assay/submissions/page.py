@@ -4,9 +4,11 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,6 @@ from assay.files import write_text
 from assay.submissions.comparison import NAMED, Comparison, StudentPair
 from assay.submissions.evidence import Program
 from assay.submissions.matching import StatementPlace
-from assay.submissions.statements import Statement
 
 MOST_SHOWN = 100
 """Pairs on a page, side by side."""
@@ -38,17 +39,22 @@ def render_page(comparison: Comparison, pairs: Sequence[StudentPair] | None = No
         comparison: of a course.
         pairs: that are shown; None for the strongest.
     """
-    shown = comparison.pairs[:MOST_SHOWN] if pairs is None else pairs
+    course: Mapping[str, object] = {"graph": "", "further": 0, "left": ()}
+    if pairs is None:
+        pairs = comparison.pairs[:MOST_SHOWN]
+        course = {
+            "graph": _graph(comparison),
+            "further": len(comparison.pairs) - len(pairs) + comparison.further,
+            "left": [*comparison.not_compared(), *comparison.remarks()],
+        }
     script = resources.files("assay.submissions").joinpath("templates/pairs.js").read_text("utf-8")
     page = (
         _environment()
         .get_template("pairs.html.j2")
         .render(
             comparison=comparison,
-            pairs=[_shown(comparison, pair) for pair in shown],
-            graph=_graph(comparison) if pairs is None else "",
-            further=len(comparison.pairs) - len(shown) + comparison.further if pairs is None else 0,
-            left=[*comparison.not_compared(), *comparison.remarks()] if pairs is None else (),
+            pairs=list(map(partial(_shown, comparison), pairs)),
+            **course,
             script=Markup(script),  # noqa: S704  our own file
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
@@ -80,37 +86,35 @@ def _environment() -> Environment:
 
 
 def _shown(comparison: Comparison, pair: StudentPair) -> Mapping[str, object]:
-    names = {name: other for name, other in pair.names.items() if name != other}
-    sides = (
-        (pair.first, [run.first for run in pair.runs], frozenset(names)),
-        (pair.second, [run.second for run in pair.runs], frozenset(names.values())),
-    )
+    sides = []
+    for number, side, renamed in (
+        (pair.first, "first", frozenset(pair.names)),
+        (pair.second, "second", frozenset(pair.names.values())),
+    ):
+        runs = map(attrgetter(side), pair.runs)
+        texts = _side(comparison, comparison.programs[number], runs, renamed=renamed)
+        sides.append((comparison.name(number), list(texts)))
     return {
         "first": comparison.name(pair.first),
         "second": comparison.name(pair.second),
         "reason": pair.reason,
-        "names": names,
-        "sides": [
-            (comparison.name(number), list(_side(comparison, comparison.programs[number], runs, renamed=renamed)))
-            for number, runs, renamed in sides
-        ],
+        "names": pair.names,
+        "sides": sides,
     }
 
 
 def _side(
     comparison: Comparison,
     program: Program,
-    runs: Sequence[Sequence[StatementPlace]],
+    runs: Iterable[Sequence[StatementPlace]],
     *,
     renamed: frozenset[str],
 ) -> Iterator[tuple[str, Markup]]:
     """Yield path and marked code of each text of a program."""
-    stretches: list[dict[tuple[int, int], str]] = [{} for _ in program.texts]
-    codes = np.array([part.code for part in _flat(program)], np.uint64)
-    handed_out = iter(np.isin(codes, comparison.template).tolist())
+    stretches: dict[int, dict[tuple[int, int], str]] = defaultdict(dict)
     for number, statements in enumerate(program.statements):
         for statement in statements:
-            if next(handed_out):
+            if statement.code in comparison.template:
                 stretches[number][statement.start, statement.stop] = '<span class="given">'
     at = 0
     for colour, run in enumerate(runs):
@@ -120,13 +124,8 @@ def _side(
             stretches[place.text].setdefault(span, tag)
             at += 1
     for number, text in enumerate(program.texts):
-        spans = [(start, stop, tag) for (start, stop), tag in stretches[number].items()]
-        yield text.path, _marked(text.text, sorted(spans), first_line=text.first_line, renamed=renamed)
-
-
-def _flat(program: Program) -> Iterator[Statement]:
-    for statements in program.statements:
-        yield from statements
+        spans = sorted((*span, tag) for span, tag in stretches[number].items())
+        yield text.path, _marked(text.text, spans, first_line=text.first_line, renamed=renamed)
 
 
 def _marked(text: str, stretches: Sequence[MarkedStretch], *, first_line: int, renamed: frozenset[str]) -> Markup:
@@ -161,7 +160,6 @@ def _graph(comparison: Comparison) -> Markup:
     """Return the groups as circles of points."""
     shapes: list[str] = []
     left = top = row = widest = 0
-    pairs = {(pair.first, pair.second): pair.evidence for pair in comparison.pairs}
     for cluster in comparison.clusters[:NAMED]:
         radius = _RADIUS * max(1.0, len(cluster) / 8)
         width = round(2 * (radius + _LABEL))
@@ -172,10 +170,10 @@ def _graph(comparison: Comparison) -> Markup:
         for at, student in enumerate(cluster):
             angle = 2 * math.pi * at / len(cluster)
             places[student] = (left + width / 2 + radius * math.cos(angle), top + height / 2 + radius * math.sin(angle))
-        for (first, second), evidence in pairs.items():
-            if first in places and second in places:
-                (x1, y1), (x2, y2) = places[first], places[second]
-                thick = 2.0 if math.isnan(evidence) else min(8.0, 2 * evidence)
+        for pair in comparison.pairs:
+            if pair.first in places and pair.second in places:
+                (x1, y1), (x2, y2) = places[pair.first], places[pair.second]
+                thick = np.nan_to_num(np.minimum(8, 2 * pair.evidence), nan=2)
                 shapes.append(
                     f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" stroke-width="{thick:.1f}"/>'
                 )

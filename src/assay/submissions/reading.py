@@ -60,7 +60,7 @@ def read_submissions(
     Raises:
         DataError: a file cannot be read, or there is no such language.
     """
-    wanted_language = None if language is None else checked_language(language)
+    wanted_language = language and checked_language(language)
     read: dict[str, FilesRead] = {}
     for path in paths:
         if path.is_dir() or (path.is_file() and is_archive(path)):
@@ -126,9 +126,11 @@ def _programs(read: FilesRead) -> FilesRead:
 
 def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
     """Return the files without the folder or archive that all of them lie in."""
-    while len({name.partition("/")[0] for name in read}) == 1 and all("/" in name for name in read):
+    while True:
+        heads = {name.partition("/")[:2] for name in read}
+        if len(heads) != 1 or not min(heads)[1]:
+            return read
         read = {name.partition("/")[2]: content for name, content in read.items()}
-    return read
 
 
 def _students(names: Iterable[str]) -> dict[str, str]:
@@ -142,7 +144,7 @@ def _students(names: Iterable[str]) -> dict[str, str]:
     shown = {}
     for name, (student, number) in keys.items():
         if number:
-            shown[name] = f"{student} ({number})" if len(numbers[student]) > 1 else student
+            shown[name] = student + f" ({number})" * (len(numbers[student]) > 1)
         else:
             shown[name] = student.removeprefix(prefix) or student
     return shown

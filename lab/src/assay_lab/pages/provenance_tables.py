@@ -242,15 +242,25 @@ def licence_cases(file: File) -> str:
 
 
 def pairs(file: File) -> str:
-    """Copies among all pairs of files, beside copydetect."""
-    columns: dict[str, Cell] = {
-        "": "{scanner}",
-        "AUROC": "{auroc:.3f}",
-        "average precision": "{average_precision:.3f}",
-        "recall": "{recall:.2f}",
+    """AUROC of disguised copies beside other tools, and what stands out in courses."""
+    aurocs = where(file["results"], part="auroc")
+    columns: dict[str, Cell] = {"": "{kind}", "assay": "{assay:.3f}"}
+    for tool in ("dolos", "copydetect"):
+        if tool in aurocs[0]:
+            gain = f"over {tool}"
+            interval = f"{{{gain}[value]:+.3f}} [{{{gain}[low]:+.3f}}, {{{gain}[high]:+.3f}}]"
+            columns |= {tool: f"{{{tool}:.3f}}", gain: interval}
+    courses = {
+        "": "{language}",
+        "courses": "{courses}",
+        "no pair stands out": "{quiet}",
+        "all copied": "{whole}",
+        "one task copied": "{one task}",
+        "of 20 lines": "{one task of 20 lines} of {of 20 lines}",
     }
-    columns |= {kind: f"{{found[{kind}]}}" for kind in file["results"][0]["found"]}
-    return table_of(file["results"], columns)
+    rows = where(file["results"], part="courses")
+    ways = {"": "{language}"} | {way: f"{{ways[{way}]}}" for way in rows[0]["ways"]}
+    return "\n".join([table_of(aurocs, columns), table_of(rows, courses), table_of(rows, ways)])
 
 
 def agent_readings(file: File) -> str:

@@ -108,7 +108,7 @@ def test_a_table_of_a_file_sizes_planted_bugs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[bugs]\nlimit = 3", "mine.toml: bugs.limit: no such key; expected some of texts, starts"),
+        ("[bugs]\nlimit = 3", "mine.toml: bugs.limit: no such key; expected some of texts, controls, starts"),
         ('[bugs]\nstarts = "some"', "mine.toml: bugs.starts = 'some'"),
         ("bugs = 3", "bugs = 3: expected a table"),
         ("models = 3", "models = 3: expected a list of models"),

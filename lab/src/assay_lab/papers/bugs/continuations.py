@@ -40,11 +40,11 @@ SHOWN = 300
 def continued(bench: Bench, number: int, probe: ProbeName, prompt: str) -> Finding:
     """Return how much of each set every model continues word for word, and its longest continuation."""
     sets, notes = sets_of(bench)
-    bugs = [each for each in sets if isinstance(each, BugSet)]
     tasks = {}
-    for each in bugs:
-        frequent = FrequentContinuations(text_column(fixed_sides(each.pairs)))
-        tasks[each.name] = tuple(tasks_of(probe, each.pairs, frequent))
+    for each in sets:
+        if isinstance(each, BugSet):
+            frequent = FrequentContinuations(text_column(fixed_sides(each.pairs)))
+            tasks[each.name] = tuple(tasks_of(probe, each.pairs, frequent))
     rows, examples = [], []
     for model in models_of(bench):
         label = label_of(model)
@@ -82,8 +82,10 @@ def of_model(
 ) -> tuple[tuple[float | Estimate | None, ...], tuple[ProbeTask, str] | None]:
     """Return the values of a model on a set, and the task with the longest right answer."""
     replies: Mapping[Question, object] = ask(list(map(question_of, tasks)), generator)
-    answered = [(task, replies[question_of(task)]) for task in tasks]
-    texts = [(task, answer) for task, answer in answered if isinstance(answer, str)]
+    texts: list[tuple[ProbeTask, str]] = []
+    for task in tasks:
+        if isinstance(answer := replies[question_of(task)], str):
+            texts.append((task, answer))
     if not texts:
         return (float(len(tasks)), None, None, None), None
     shares = np.array([right_share(probe, task.truth, answer) for task, answer in texts])

@@ -7,6 +7,7 @@ goes on where it was, and a model that cannot be opened is named and left out.
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from assay.models import CachedScorer, StatisticsCache, cached_generator, combin
 from assay.scores import ModelRole, requests
 from assay.scoring import plan, score_samples
 from assay.types import Float64Array, LogProbScorer, Sample
-from assay_lab.columns import group_column
+from assay_lab.columns import group_column, id_column, text_column
 from assay_lab.experiments.bench import AUDITED, Bench
 from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow
 from assay_lab.experiments.named_data import named_dataset
@@ -43,7 +44,8 @@ def code_of(bench: Bench) -> dict[str, list[Sample]]:
     sets = {}
     for name, place in bench.data.items():
         part = "solution" if {name, str(place)} & PROSE else None
-        sets[name] = [sample for sample in named_dataset(name, place, part=part, limit=limit).samples if sample.text]
+        texts = named_dataset(name, place, part=part, limit=limit).samples
+        sets[name] = list(filter(attrgetter("text"), texts))  # some problems of APPS have no solution
     return sets
 
 
@@ -63,7 +65,7 @@ def audit_finding(bench: Bench, name: str, title: str, *, score: str, printed: P
     named = {label: model for label, model in PAPER.audited.items() if printed is None or label in printed.values}
     models = {model: model for model in bench.models} or named
     sets = code_of(bench)
-    columns = [TITLES.get(benchmark, benchmark) for benchmark in sets]
+    columns = list(map(TITLES.get, sets, sets))
     rows, left_out = [], []
     shares: dict[tuple[str, str], float] = {}
     for label, model in models.items():
@@ -109,7 +111,7 @@ def shares_of(bench: Bench, model: str, sets: Sets, *, score: str) -> dict[str, 
     judging = bench.configurations[0].judging
     folder, paths = bench.out / AUDITED, {}
     for name, samples in sets.items():
-        texts = [[sample.id, sample.text] for sample in samples]
+        texts = list(zip(id_column(samples), text_column(samples), strict=True))
         engine = [judging.engine, *judging.changes, judging.names, judging.rename, judging.variants]
         paths[name] = folder / f"{combined([model, score, texts, engine])[:16]}.json"
     if missing := [name for name, path in paths.items() if not path.exists()]:

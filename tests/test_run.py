@@ -105,7 +105,7 @@ def test_a_second_process_is_refused_in_one_line_and_one_of_other_settings_too(w
     second = work(name, kind=kind)
     _, err = second.communicate()
     assert (second.returncode, err.count("\n")) == (2, 1)
-    assert f"{name}: another process works on this run; expected no other one" in err
+    assert f"{name}: another process works on this run; expected its end" in err
     first.send_signal(signal.SIGKILL)
     first.communicate()
     other = work(name, kind=kind, amount=5)

@@ -48,6 +48,7 @@ EXTRAS = {
     "vllm": "vllm",
     "lm_eval": "lm-eval",
     "inspect_ai": "inspect",
+    "usearch": "graph",
 }
 """Import name of each optional dependency → the extra that installs it."""
 

@@ -139,7 +139,7 @@ class Run:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"cannot write the run folder {self.path}: {error.strerror or error}") from error
-        busy = DataError(f"{self.result}: another process works on this run; expected no other one, or another place")
+        busy = DataError(f"{self.result}: another process works on this run; expected its end, or another folder")
         with sole_process(self.path / LOCK, busy):
             self.refuse_finished()  # another process may have finished it since
             self._begin(recorded, ignored)

@@ -6,7 +6,21 @@ import json
 import pytest
 
 from assay.agent_runs import AgentRun, UnreadRun, judge_run, read_gold_tasks, read_runs, task_of_run
-from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
+from support.agent_files import (
+    CALLS,
+    COMMIT,
+    LAYOUTS,
+    SHOW,
+    TASK,
+    chat,
+    claude_code,
+    harbor,
+    mini_swe_agent,
+    openhands,
+    swe_agent,
+    write,
+    write_tasks,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
@@ -22,7 +36,8 @@ def test_every_layout_gives_the_same_steps_and_the_same_verdict(layout, tmp_path
     assert len(judged.lines) == 3
 
 
-def test_an_inspect_log_is_read_by_inspect(tmp_path):
+@pytest.mark.parametrize(("value", "solved"), [("C", 1.0), (0.5, 0.5), ({"a": 1, "b": 0}, None), (7, None)])
+def test_an_inspect_log_is_read_by_inspect(tmp_path, value, solved):
     log_module = pytest.importorskip("inspect_ai.log")
     model = pytest.importorskip("inspect_ai.model")
     from inspect_ai.scorer import Score
@@ -34,7 +49,7 @@ def test_an_inspect_log_is_read_by_inspect(tmp_path):
         messages.append(model.ChatMessageAssistant(content="", tool_calls=[call]))
         messages.append(model.ChatMessageTool(content=output, tool_call_id=f"c{number}", function="bash"))
     sample = log_module.EvalSample(
-        id="shop__shop-7", epoch=1, input="x", target="y", messages=messages, scores={"s": Score(value="C")}
+        id="shop__shop-7", epoch=1, input="x", target="y", messages=messages, scores={"s": Score(value=value)}
     )
     dataset, config = log_module.EvalDataset(name="d"), log_module.EvalConfig()
     spec = log_module.EvalSpec(created="2026-01-01T00:00:00+00:00", task="t", dataset=dataset, model="m", config=config)
@@ -42,7 +57,7 @@ def test_an_inspect_log_is_read_by_inspect(tmp_path):
     log_module.write_eval_log(log_module.EvalLog(eval=spec, status="success", samples=[sample]), str(path))
     (run,) = read_runs(path)
     judged = judge_run(run, str(path), read_gold_tasks(write_tasks(tmp_path), {})[run.tasks[0]])
-    assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", 1.0)
+    assert (judged.verdict, judged.place, judged.solved) == ("read the fix", "messages[4]", solved)
 
 
 def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):
@@ -66,6 +81,23 @@ def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_
     (unread,) = (part for part in read_runs(tmp_path / name) if isinstance(part, UnreadRun))
     assert reason in unread.reason
     assert "\n" not in unread.reason
+
+
+@pytest.mark.parametrize(
+    ("layout", "lost"), [(mini_swe_agent, '"id": "c1"'), (claude_code, '"id": "t1"'), (harbor, '"tool_call_id": "c3"')]
+)
+def test_an_output_that_has_lost_its_call_is_undecided(layout, lost, tmp_path):
+    name, text = layout()
+    (run,) = read_runs(write(tmp_path, (name, text.replace(lost, '"lost": 1'))))
+    judged = judge_run(run, "", read_gold_tasks(write_tasks(tmp_path), {})["shop__shop-7"])
+    assert (judged.verdict, "which call it answers" in judged.reason) == ("cannot tell", True)
+
+
+def test_a_submission_that_is_no_text_is_left_out(tmp_path):
+    path = write(tmp_path, swe_agent(CALLS[:1]))
+    path.write_text(path.read_text().replace('"submission": ""', '"submission": 7'))
+    (run,) = read_runs(path)
+    assert run.submission is None
 
 
 def test_a_large_output_is_read_whole(tmp_path):

@@ -1,10 +1,19 @@
 """`assay annotate RUNS --tasks TASKS` as a person meets it."""
 
+import hashlib
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 
+from assay.agent_runs.describing import RUNS_VERSION
+from assay.errors import DataError
 from support.agent_files import CALLS, mini_swe_agent, openhands, write, write_tasks
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+PUBLISHED = {"1.0": "4f64c186b361a0f0430b709b4c446c3808dfa629bac73aa99c5c0dcc7bc30750"}
+"""Version → digest of its schema: a new schema gets a new version and a new entry."""
 
 
 @pytest.fixture
@@ -41,7 +50,11 @@ def test_the_report_of_swe_bench_adds_the_outcomes(assay, runs, tmp_path):
     (tmp_path / "report.json").write_text(json.dumps(report))
     done = assay("annotate", "runs", "report.json", "--tasks", "tasks.jsonl", "--format", "json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["solved"]["value"] == 1.0
+    data = json.loads(done.out)
+    assert data["solved"]["value"] == 1.0
+    text = (SCHEMAS / f"agent-runs-{RUNS_VERSION}.json").read_text()
+    jsonschema.Draft202012Validator(json.loads(text)).validate(data)
+    assert hashlib.sha256(text.encode()).hexdigest() == PUBLISHED[RUNS_VERSION]
 
 
 def test_several_runs_of_one_task_need_their_own_outcomes(assay, runs, tmp_path):
@@ -68,6 +81,8 @@ def test_a_run_that_cannot_be_read_is_counted_and_the_answer_is_undecided(assay,
         (("cut.json", "--tasks", "tasks.jsonl"), "cut or damaged JSON"),
         (("runs", "--tasks", "none.jsonl"), "none.jsonl"),
         (("none", "--tasks", "tasks.jsonl"), "none"),
+        (("runs", "--tasks", "other.jsonl"), "no run is on a task of the table"),
+        (("runs", "--tasks", "swe-bench-lit"), "did you mean swe-bench-lite"),
         (("runs", "--tasks", "tasks.jsonl", "--index", "x"), "received --index and --tasks"),
         (("runs", "--repositories", "."), "received --repositories without --tasks"),
         (("runs", "--tasks", "tasks.jsonl", "--repositories", "none"), "no such folder"),
@@ -76,5 +91,16 @@ def test_a_run_that_cannot_be_read_is_counted_and_the_answer_is_undecided(assay,
 )
 def test_bad_input_gets_one_line(assay, runs, tmp_path, arguments, message):
     (tmp_path / "cut.json").write_text('{"messages": [')
+    (tmp_path / "other.jsonl").write_text('{"instance_id": "x-1", "patch": "+a line of another fix"}\n')
     done = assay("annotate", *arguments)
     assert (done.code, message in done.err, done.err.count("\n")) == (2, True, 1), done.err
+
+
+def test_a_benchmark_that_cannot_be_fetched_asks_for_a_file(assay, runs, monkeypatch):
+    monkeypatch.setattr("assay.datasets.loading.rows_from_hub", _offline)
+    done = assay("annotate", "runs", "--tasks", "swe-bench-lite")
+    assert (done.code, "--tasks PATH" in done.err) == (2, True), done.err
+
+
+def _offline(*_):
+    raise DataError("the hub cannot be reached; expected a local copy (--data PATH), or a connection")

@@ -29,8 +29,11 @@ def test_an_audit_leaves_a_run_folder_and_says_where_the_report_is(assay, texts,
 
 def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_describe(assay, unseen, golden, tmp_path):
     done = assay("audit", golden / "model", unseen, "--scores", "loss")
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "there will be no verdict" in done.err
+    *ways, error = done.err.splitlines()
+    assert done.code == 2
+    assert [way.partition(":")[2].partition(":")[0] for way in ways] == [" note"] * 6
+    assert all(how in done.err for how in ("assay scan", "--release", "--parent", "--same-form", "--unseen"))
+    assert "there will be no verdict" in error
     assert "assay unseen build" in done.err
     assert not (tmp_path / "assay-runs").exists()
     assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "familiar").code == 3
@@ -51,15 +54,16 @@ def test_an_audit_of_too_few_projects_says_at_once_that_there_will_be_no_verdict
     few.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ("audit", golden / "model", texts, "--columns", "group=id", "--scores", "loss", "--control", "none")
     command = (*command, "--unseen")
-    first = assay(*command, few).err.splitlines()[0]
-    assert first.startswith("assay: warning: there will be no verdict: the unseen text is of 4 groups")
+    done = assay(*command, few)
+    assert (done.code, "there will be no verdict: the unseen text is of 4 groups" in done.err) == (2, True)
     assert "no verdict" not in assay(*command, unseen).err
+    assert assay(*command, few, "--describe").code == 0
 
 
 @pytest.mark.slow
 def test_an_audit_and_the_demo_print_one_screen(assay, texts, unseen, golden):
-    base = ("audit", golden / "model", texts, "--scores", "one-pass")
-    for options in (("--describe",), ("--unseen", unseen), ("--columns", "label=label", "--unseen", unseen)):
+    base = ("audit", golden / "model", texts, "--scores", "one-pass", "--describe")
+    for options in ((), ("--unseen", unseen), ("--columns", "label=label", "--unseen", unseen)):
         done = assay(*base, *options, COLUMNS="100")
         assert done.code == 0, done.err
         lines = done.out.splitlines()
@@ -75,9 +79,9 @@ def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, 
     command = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "--control", "none")
     command = (*command, "--columns", "group=id")  # enough groups for a verdict, so that no warning precedes
     first, second = (assay(*command).err.splitlines() for _ in range(2))
-    assert first[0] == "assay: note: cost: 54 forward passes of one text"
-    assert first[1].startswith("assay: note: time: about ")
-    assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 54"
+    assert first[6] == "assay: note: cost: 54 forward passes of one text"
+    assert first[7].startswith("assay: note: time: about ")
+    assert second[6] == "assay: note: cost: 0 forward passes of one text; the cache holds 54"
 
 
 @pytest.mark.slow
@@ -91,8 +95,8 @@ def test_rewritings_and_scores_of_methods_in_the_cache_cost_nothing(assay, tmp_p
     command = ("audit", golden / "model", "texts.jsonl", "--unseen", "unseen.jsonl", "--columns", "group=id")
     command = (*command, "--scores", "loss,sr_gray", "--control", "none", "--methods", "mean")
     first, second = (assay(*command).err.splitlines() for _ in range(2))
-    assert first[0] == "assay: note: cost: 528 forward passes of one text"  # 48 texts, ten rewritings of each
-    assert second[0] == "assay: note: cost: 0 forward passes of one text; the cache holds 528"
+    assert first[6] == "assay: note: cost: 528 forward passes of one text"  # 48 texts, ten rewritings of each
+    assert second[6] == "assay: note: cost: 0 forward passes of one text; the cache holds 528"
 
 
 def test_the_model_has_a_name_for_people(assay, texts, golden, tmp_path):
@@ -133,7 +137,7 @@ def test_a_rule_ends_with_1_if_it_fires_with_0_if_not_and_with_3_if_it_cannot_be
     rows = [{"text": f"class C{i}:\n    limit = {i}\n"} for i in range(30)]
     (tmp_path / "classes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     base = ("audit", golden / "model", "classes.jsonl", "--scores", "mid_pit", "--unseen", unseen, "--force")
-    base += ("--out", "run")
+    base += ("--out", "run", "--describe")
     fired = assay(*base, "--fail-on", "coverage>0.5", "--fail-on", "discoveries>999", "--json")
     assert fired.code == 1
     assert "assay: finding: coverage>0.5" in fired.err.splitlines()
@@ -161,7 +165,7 @@ def test_a_rule_on_unseen_text_cannot_be_decided_without_any(assay, texts, golde
 @pytest.mark.slow
 def test_a_calibration_file_decides_as_the_text_does(assay, texts, unseen, golden, tmp_path):
     assert assay("calibrate", golden / "model", unseen, "-o", "known.json", "--scores", "loss").code == 0
-    base = ("audit", golden / "model", texts, "--scores", "loss", "--json")
+    base = ("audit", golden / "model", texts, "--scores", "loss", "--json", "--describe")
     from_text = json.loads(assay(*base, "--unseen", unseen).out)
     from_file = json.loads(assay(*base, "--calibration", "known.json").out)
     rates = [

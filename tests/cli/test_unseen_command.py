@@ -81,4 +81,4 @@ def test_reading_stops_at_the_number_of_projects_that_is_asked_for(assay, tmp_pa
         DatedRepository(tmp_path / name).commit("2025-06-01", {"a.py": TEXT.replace("total", name)})
     done = assay("unseen", "build", "first", "second", "--groups", "1", "-o", "new.jsonl")
     assert "1 text of 1 repository" in done.out
-    assert "corpora not needed" in done.out
+    assert "corpora not read: there were enough projects" in done.out

@@ -196,7 +196,7 @@ def test_a_statement_can_say_that_nobody_can_tell(seen):
     open_case = audit(unseen=(), methods=())
     sentences = [entry["sentence"] for entry in statement_data([(seen, {}), (open_case, {})])["entries"]]
     assert "was probably in the training data" in sentences[0]
-    assert "We cannot tell whether words" in sentences[1]
+    assert "We could not decide whether words" in sentences[1]
     assert "\\toprule" in render_latex(describe_statement([(seen, {})]))
     with pytest.raises(DataError, match="no run"):
         statement_data([])

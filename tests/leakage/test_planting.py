@@ -124,7 +124,7 @@ def test_a_killed_training_goes_on_where_it_was(golden, tmp_path):
         ({"plant_rate": 0.1, "unseen": UNSEEN}, DataError, "expected --plant 1,2,4"),
         ({"plant": (1,), "plant_rate": 0.0, "unseen": UNSEEN}, DataError, "expected a number above 0"),
         ({"plant": (1,), "unseen": UNSEEN[:30]}, DataError, "expected 20 or more"),
-        ({"plant": (1,), "unseen": UNSEEN, "scores": NAMES}, MissingCapability, "of one pass"),
+        ({"plant": (1,), "unseen": UNSEEN, "scores": NAMES, "describe": True}, MissingCapability, "of one pass"),
     ],
 )
 def test_what_cannot_be_planted_is_refused_in_one_line(golden, options, error, words):

@@ -258,3 +258,37 @@ def test_an_audit_leaves_no_secret_copy_in_its_cache(secret_path, tmp_path):
     with StatisticsCache(tmp_path / "cache.sqlite") as cache:
         evidence_of_release(cached_scorer(FakeModel(), cache), secret_path)
         assert cache.info().entries == 0
+
+
+def test_a_killed_test_goes_on_and_counts_once(secret_path, monkeypatch):
+    class Stopped(FakeModel):
+        def completed(self, texts):
+            for number, batch in enumerate(super().completed(texts)):
+                if number == 30:
+                    raise KeyboardInterrupt
+                yield batch
+
+    kept = secret_path.with_name(".secret.json.scores")
+    monkeypatch.setattr("assay.release.testing.open_model", lambda *_: Stopped())
+    with pytest.raises(KeyboardInterrupt):
+        run_test("path/to/model", secret_path)
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert not read_secret(secret_path).tests
+    whole, rest = FakeModel(), FakeModel()
+    alone = run_test(whole, secret_path)
+    monkeypatch.setattr("assay.release.testing.open_model", lambda *_: rest)
+    again = run_test("path/to/model", secret_path)
+    assert len(rest.asked[0]) == len(whole.asked[0]) - 30
+    assert again.strongest.names == alone.strongest.names
+    assert again.logged == 2 * alone.logged
+    assert not kept.exists()
+
+
+def test_scores_of_a_test_are_not_written_through_a_link(secret_path, monkeypatch, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    secret_path.with_name(".secret.json.scores").symlink_to(elsewhere)
+    monkeypatch.setattr("assay.release.testing.open_model", lambda *_: FakeModel())
+    with pytest.raises(DataError, match=r"scores is a link; expected a folder of this test, or nothing"):
+        run_test("path/to/model", secret_path)
+    assert not list(elsewhere.iterdir())

@@ -1,4 +1,4 @@
-"""An array of rows is cleaned as an array; what cannot be cleaned is refused and not copied."""
+"""An array of rows is cleaned as an array; a document goes as a whole."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.scan.cleaning import write_clean
+from assay.scan.reading import array_items
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -17,9 +18,22 @@ def test_an_array_of_rows_stays_one(tmp_path, indent):
     assert json.loads(target.read_text()) == [rows[0], rows[2]]
 
 
-def test_one_object_over_lines_cannot_lose_a_row(tmp_path):
+def test_an_array_is_read_item_by_item_and_cut_off_where_it_is_broken(tmp_path):
+    rows = [{"text": "ü" * 30_000, "at": at} for at in range(9)] + [["a", "list"], "a text", 12, 3.5]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows, ensure_ascii=False))
+    with path.open("rb") as stream:
+        assert list(array_items(stream)) == rows
+    path.write_bytes(path.read_bytes()[:-700])
+    target = tmp_path / "clean" / "rows.json"
+    with path.open("rb") as stream, pytest.raises(DataError, match="cut off"):
+        list(array_items(stream))
+    write_clean(str(path), target, {2}, is_cut=True)
+    assert json.loads(target.read_text()) == [rows[0], *rows[2:8]]
+
+
+def test_a_document_that_holds_a_task_is_left_out(tmp_path):
     source, target = tmp_path / "rows.json", tmp_path / "clean.json"
     source.write_text('{\n"text": "a task"\n}\n')
-    with pytest.raises(DataError, match="can only be left out"):
-        write_clean(str(source), target, {1})
+    write_clean(str(source), target, {""})
     assert not target.exists()

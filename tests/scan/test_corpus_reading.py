@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -33,7 +34,10 @@ def test_a_first_row_that_is_broken_costs_itself_alone(tmp_path: Path) -> None:
     path.write_text('{"text": "broken\n' + json.dumps({"text": OTHER + SOLUTION}) + '\n{"text": "last"}\n')
     result = scanned(tmp_path, path, clean=tmp_path / "clean")
     assert (result.unread, result.rows, result.evidence.compared) == ({"not a JSON object": 1}, 1, 2)
-    assert (tmp_path / "clean" / "a.jsonl").read_text() == '{"text": "broken\n{"text": "last"}\n'
+    # what was not read is not known to be clean
+    assert (tmp_path / "clean" / "a.jsonl").read_text() == '{"text": "last"}\n'
+    again = scanned(tmp_path, tmp_path / "clean")
+    assert (again.unread, again.rows) == ({}, 0)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +73,7 @@ def test_a_line_beyond_the_limit_is_counted_and_the_others_are_read(
     path.write_text("\n".join(lines) + "\n")
     result = scanned(tmp_path, path, clean=tmp_path / "clean")
     assert (result.unread, result.evidence.compared, result.rows) == ({"line too long": 1}, 2, 1)
-    assert (tmp_path / "clean" / "a.jsonl").read_text() == "".join(
-        f"{line}\n" for line in lines if "shadow" not in line
-    )
+    assert (tmp_path / "clean" / "a.jsonl").read_text() == f"{json.dumps({'text': OTHER})}\n"
 
 
 def test_a_column_that_only_some_rows_have_is_counted_and_one_that_no_row_has_is_an_error(tmp_path: Path) -> None:
@@ -116,11 +118,14 @@ def test_a_record_of_csv_that_does_not_fit_costs_itself(tmp_path: Path, ending: 
     with opened(path, "wb") as out:
         out.write(raw)
     result = scanned(tmp_path, path, clean=tmp_path / "clean")
-    assert result.unread == {"not the fields of the header, first in row 3": 1}
+    assert (result.unread, result.first) == (
+        {"not the fields of the header": 1},
+        {"not the fields of the header": f"{path} row 3"},
+    )
     (place,) = {place.row for place in result.evidence.tasks[0].places}
     assert (place, result.evidence.compared) == (4, 4)
     with (gzip.open if ending == "csv.gz" else open)(tmp_path / "clean" / path.name, "rb") as clean:
-        expected = text.replace(f"{CSV[4]}\n", "").encode(codec)
+        expected = text.replace(f"{CSV[3]}\n", "").replace(f"{CSV[4]}\n", "").encode(codec)
         content = clean.read() if ending != "csv.zst" else pa.input_stream(str(clean.name)).read()
         assert content == expected
 
@@ -130,8 +135,7 @@ def test_broken_quotes_in_csv_end_the_file_in_the_row_that_is_named(tmp_path: Pa
     path.write_text(f'text,more\n"{SOLUTION}",y\n"broken" quotes,z\n{OTHER.splitlines()[0]},w\n')
     result = scanned(tmp_path, path, clean=tmp_path / "clean")
     assert result.unread == {"broken quotes in row 2: it and the rest of the file": 1}
-    assert "broken" in (tmp_path / "clean" / "a.csv").read_text()
-    assert "shadow" not in (tmp_path / "clean" / "a.csv").read_text()
+    assert (tmp_path / "clean" / "a.csv").read_text() == "text,more\n"
 
 
 def shard(path: Path, members: dict[str, bytes]) -> Path:
@@ -179,3 +183,46 @@ def test_a_data_set_of_the_hub_without_a_connection_is_one_line(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match=r"^hf:no/such: no text was read: hub data set no/such: .*local cache"):
         scanned(tmp_path, Path("hf:no/such"))
+
+
+def test_an_archive_inside_an_archive_that_holds_a_task_leaves_as_a_whole(tmp_path: Path) -> None:
+    inner = shard(tmp_path / "inner.tar", {"deep/tower.py": SOLUTION.encode(), "area.py": OTHER.encode()})
+    path = shard(tmp_path / "outer.tar", {"inner.tar": inner.read_bytes(), "more/area.py": OTHER.encode()})
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert {place.source for place in result.evidence.tasks[0].places} == {f"{path}!inner.tar/deep/tower.py"}
+    with tarfile.open(tmp_path / "clean" / "outer.tar") as clean:
+        assert clean.getnames() == ["more/area.py"]
+
+
+def test_json_inside_an_archive_is_a_document_an_array_or_a_text(tmp_path: Path) -> None:
+    members = {
+        "rows.json": json.dumps([{"text": OTHER}, {"text": SOLUTION}], indent=1).encode(),
+        "numbers.json": json.dumps(list(range(1000)), indent=1).encode(),
+        "settings.json": b'{\n  // how\n  "width": 3\n}\n',
+        "lines.json": json.dumps({"text": OTHER}).encode() + b"\nbroken\n",
+    }
+    result = scanned(tmp_path, shard(tmp_path / "a.tar", members))
+    assert result.unread == {"no text in the columns": 1, "not a JSON object": 1}
+    assert result.shapes == {"text": 3, "plain files": 1}
+    assert {place.row for place in result.evidence.tasks[0].places} == {2}
+
+
+def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_in_silence(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    (folder / "deep").mkdir(parents=True)
+    (tmp_path / "blob").write_text(SOLUTION)
+    (folder / "tower.py").symlink_to(tmp_path / "blob")
+    (folder / "gone.py").symlink_to(tmp_path / "nowhere")
+    (folder / "deep" / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.jsonl")
+    result = scanned(tmp_path, folder, clean=tmp_path / "clean")
+    assert result.unread == {"link to a folder": 1, "broken link": 1, "not a plain file": 1}
+    assert (result.evidence.compared, result.rows) == (1, 1)
+    assert not list((tmp_path / "clean").rglob("*.py"))
+
+
+def test_a_row_with_a_broken_character_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json.dumps({"text": f"caf\xe9 {SOLUTION}"}, ensure_ascii=False).encode("latin-1") + b"\n")
+    result = scanned(tmp_path, path)
+    assert (result.rows, result.unread) == (1, {})

@@ -121,7 +121,8 @@ def test_what_cannot_be_read_is_counted_and_the_rest_is_read(tmp_path: Path, tas
     result = scanned(tasks, folder)
     assert result.unread["not a JSON object"] == 2
     assert result.unread["no text in the columns"] == 1
-    assert (result.unread["empty"], result.unread["binary"]) == (1, 1)
+    assert (result.shapes["empty"], result.unread["binary"]) == (1, 1)
+    assert result.first["not a JSON object"] == f"{folder / 'a.jsonl'} row 2"
     assert any(reason.startswith("broken or cut off") for reason in result.unread)
     assert len(result.tasks("found")) == 1
     assert result.evidence.compared > 1000
@@ -176,7 +177,7 @@ def test_the_corpus_is_written_without_the_rows_that_hold_a_task(tmp_path: Path,
     assert (result.rows, len(result.tasks("found"))) == (1, 1)
     answer = result.describe().answer
     assert answer is not None
-    assert f"{tmp_path / 'clean'} has the corpus without 1 row" in answer.because
+    assert answer.because.endswith(f"{tmp_path / 'clean'} has the corpus without them.")
     assert answer.next_step == "-o FILE keeps the evidence"
     again = scanned(tasks, tmp_path / "clean" / path.name)
     assert (again.rows, again.evidence.compared, again.unread) == (0, 2, {})
@@ -244,3 +245,49 @@ def test_prompts_alone_are_found_and_paraphrases_are_not(tmp_path: Path) -> None
         assert found(name) == set()
     cut = scan_corpus([str(TRAINING / "truncated.jsonl.gz")], [f"humaneval={HUMANEVAL}"])
     assert [reason for reason in cut.unread if reason.startswith("broken or cut off")]
+
+
+def test_a_place_of_a_chat_names_the_message_and_the_line_in_it(tmp_path: Path, tasks: str) -> None:
+    talk = [{"role": "user", "content": "Hello.\nHow are you?"}, {"role": "assistant", "content": f"So:\n\n{WHOLE}"}]
+    (task,) = scanned(tasks, lines(tmp_path / "corpus.jsonl", {"id": "a\nb", "messages": talk})).tasks("found")
+    (place,) = task.places
+    lines_of_task = (3, 2 + WHOLE.rstrip().count("\n") + 1)
+    assert (place.field, place.first_line, place.last_line) == ("messages.1.content", *lines_of_task)
+
+
+def test_columns_lead_into_lists(tmp_path: Path, tasks: str) -> None:
+    path = lines(tmp_path / "corpus.jsonl", {"text": WHOLE, "messages": [{"content": OTHER}]})
+    result = scanned(tasks, path, columns=("messages.content",))
+    assert (result.rows, result.evidence.compared, result.unread) == (0, 1, {})
+
+
+def test_a_task_that_resembles_the_one_that_is_there_is_not_accused(tmp_path: Path) -> None:
+    sister = {**TASK, "task_id": "Tower/1", "prompt": PROMPT.replace("older", "younger").replace("midsummer", "winter")}
+    sister["canonical_solution"] = SOLUTION.replace("+ 7", "+ 9").replace("% 5", "% 3")
+    path = lines(tmp_path / "tasks.jsonl", TASK, sister)
+    result = scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": WHOLE}))], [f"humaneval={path}"])
+    (task,) = result.tasks("found")
+    assert task.task_id == "Tower/0"
+    assert {place.shared_with for place in task.places} == {"Tower/1"}
+    other = sister["prompt"] + sister["canonical_solution"]
+    both = scan_corpus([str(lines(tmp_path / "d.jsonl", {"text": WHOLE + OTHER + other}))], [f"humaneval={path}"])
+    assert len(both.tasks("found")) == 2
+
+
+def test_a_clean_copy_goes_into_an_empty_folder_and_no_file_onto_another(tmp_path: Path, tasks: str) -> None:
+    corpus = lines(tmp_path / "corpus.jsonl", {"text": WHOLE}, {"text": OTHER})
+    scanned(tasks, corpus, clean=tmp_path / "clean")
+    with pytest.raises(DataError, match="holds files; expected a new or empty folder"):
+        scanned(tasks, corpus, clean=tmp_path / "clean")
+    (tmp_path / "sub").mkdir()
+    sister = lines(tmp_path / "sub" / "corpus.jsonl", {"text": OTHER})
+    with pytest.raises(DataError, match="2 files would become"):
+        scanned(tasks, corpus, sister, clean=tmp_path / "new")
+
+
+def test_a_benchmark_that_is_not_there_names_the_option_of_this_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(DataError, match="--for gitbug-java=PATH"):
+        scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": OTHER}))], ["gitbug-java"])

@@ -50,6 +50,18 @@ def test_a_disguised_copy_stands_out_alone(kind):
     assert students(result) == [("s03", "s14")], result.answer
 
 
+def test_a_copied_exercise_stands_out_among_others():
+    exercises = [[program(f"{student} {number}", 25) for number in range(5)] for student in range(14)]
+    exercises[9][3] = disguised(exercises[4][1], "small edits", "python", 1)
+    assert students(compare_submissions(course(*map("".join, exercises)))) == [("s04", "s09")]
+
+
+def test_a_list_of_cases_is_no_evidence():
+    cases = ["".join(f"if {name} > {at}:\n    print({name} - {at})\n" for at in range(20)) for name in "ab"]
+    texts = [case + text for case, text in zip(cases, independent(2, 50), strict=True)]
+    assert compare_submissions(course(*texts, *independent(12))).pairs == ()
+
+
 def test_a_course_without_copies_has_no_pair():
     result = compare_submissions(course(*independent(14)))
     assert result.answer == "No pair stands out among 14 submissions."
@@ -102,3 +114,16 @@ def test_few_submissions_are_judged_by_their_share():
 @pytest.mark.parametrize("texts", [[], ["x = 1\n"], [""], ["x = (\n", "}}}{{{\n"]])
 def test_nothing_to_compare_is_no_pair(texts):
     assert compare_submissions(course(*texts)).pairs == ()
+
+
+def test_unchanged_code_that_was_handed_out_is_no_student_and_broken_code_is_compared():
+    given = program("given")
+    result = compare_submissions(
+        course(given, "def broken(:\n" + program(1), program(2)), template=[SourceText("t.py", given, "python")]
+    )
+    assert result.unchanged == ("s00",)
+    assert len(result.submissions) == 2
+    assert list(result.remarks()) == [
+        "s00: only code that was handed out",
+        "s01: 1.py: does not parse as python; compared",
+    ]

@@ -160,6 +160,23 @@ def codex(calls=CALLS):
     return "rollout-2026.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
 
 
+def claude_stream(calls=CALLS):
+    """Events that Claude Code prints."""
+    name, text = claude_code(calls)
+    start = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/testbed"}
+    return name, json.dumps(start) + "\n" + text.replace('"sessionId"', '"session_id"')
+
+
+def codex_events(calls=CALLS):
+    """Events that Codex prints, without the text of the task."""
+    rows = [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}]
+    for number, (command, output) in enumerate(calls):
+        item = {"id": f"item_{number}", "type": "command_execution", "command": command, "aggregated_output": ""}
+        rows.append({"type": "item.started", "item": item})
+        rows.append({"type": "item.completed", "item": item | {"aggregated_output": output, "exit_code": 0}})
+    return "shop__shop-7.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
+
+
 def write(folder, made):
     """Write a file of a layout below a folder, and return its path."""
     name, text = made
@@ -185,4 +202,6 @@ LAYOUTS = (
     harbor,
     claude_code,
     codex,
+    claude_stream,
+    codex_events,
 )

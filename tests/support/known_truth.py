@@ -185,7 +185,7 @@ def verdicts(t: Texts) -> dict[str, dict[str, object]]:
 def audited(case: Case, t: Texts) -> Audit:
     """Run one audit."""
     unseen = None if case.unseen is None else list(case.unseen(t))
-    settings = AuditSettings(**case.settings)  # type: ignore[arg-type]
+    settings = AuditSettings(**{"describe": True, **case.settings})  # type: ignore[arg-type]
     with TemporaryDirectory() as folder:
         if case.calibrated and unseen is not None:
             calibration = Path(folder) / "unseen.json"

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from assay.types import Sample
 from assay_lab.bugs.pairs import SamplePair
 from assay_lab.experiments import Bench, finding_report
 from assay_lab.papers.bugs import strata as module
-from assay_lab.papers.bugs.strata import BOTH, BUG, FIX, NEITHER, StrataSize, StrataValues, recovered, with_small_change
+from assay_lab.papers.bugs.strata import BOTH, BUG, FIX, NEITHER, StrataValues, recovered, with_small_change
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_model_that_gained_on_the_trained_sides_alone_is_read_without_error():
 
 
 def test_the_smoke_scale_runs_end_to_end(tmp_path, monkeypatch):
-    monkeypatch.setitem(module.SCALES, "smoke", StrataSize(3, 20, 4))
+    monkeypatch.setitem(module.SCALES, "smoke", replace(module.SCALES["smoke"], trained=3, calibrating=20, judged=4))
     table = tmp_path / "pairs.jsonl"
     rows = []
     for at in range(33):

@@ -12,7 +12,7 @@ from assay_lab.experiments.describing import write_finding
 from assay_lab.experiments.named_data import named_source
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs import averages, strata
+from assay_lab.papers.bugs import averages
 from assay_lab.papers.deco import collections
 from assay_lab.papers.hst import trial
 from assay_lab.papers.kds import trials
@@ -33,7 +33,7 @@ def refused(name, *, data=None, models=(), scale="smoke", tmp_path=Path("runs"))
     ("name", "data", "models", "message"),
     [
         ("srdetection/table-1", {"mbpp": Path("m")}, (), "received --data mbpp, expected no data"),
-        ("hst/retrieval", {"corpus": Path("c")}, (), "received --data corpus, expected no data"),
+        ("hst/retrieval", {"mbpp": Path("c")}, (), "received --data mbpp, expected corpus"),
         ("hst/retrieval", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
         ("kds/table-1", {}, ("a",), "received 1 models (a), expected none"),
         ("deco/table-2", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
@@ -81,6 +81,31 @@ def test_keys_of_a_file_that_an_experiment_does_not_read_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("bugs/table-5", "[bugs]\ntrained = 3", "received bugs.trained, which bugs/table-5 does not use"),
+        ("bugs/strata", "[bugs]\ntexts = 3", "does not use; expected calibrating, fresh, judged, trained"),
+        ("bugs/table-2", "[bugs]\ntexts = 3", "expected no table of it"),
+        ("kds/figure-2", "[kds]\nsubsets = 3", "received kds.subsets, which kds/figure-2 does not use"),
+        ("deco/table-3", "[deco.roles]\nfiller = 'a'", "received deco.roles, which deco/table-3 does not use"),
+    ],
+)
+def test_sizes_that_an_experiment_does_not_read_are_refused(name, table, message, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(table)
+    assert message in refused(name, scale=str(path))
+    paper_name = name.partition("/")[0]
+    check_used(paper_name, experiments_named(paper_name), Bench.of_scale(str(path), tmp_path, (0,)))
+
+
+def test_a_table_of_a_file_sizes_planted_bugs(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[bugs]\ntrained = 4\nfresh = false\n")
+    sizes = sizes_of(Bench.of_scale(str(path), tmp_path, (0,)), "bugs", averages.SCALES)
+    assert (sizes.trained, sizes.judged, sizes.fresh) == (4, 500, False)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[bugs]\nlimit = 3", "mine.toml: bugs.limit: no such key; expected some of texts, starts"),
@@ -98,7 +123,7 @@ def test_a_wrong_key_of_a_paper_is_one_line(text, message, tmp_path):
 
 
 def test_scales_have_the_same_names_everywhere_and_others_are_refused_with_the_list():
-    for of_family in (averages, strata, collections, trial, trials, kinds, pool_settings):
+    for of_family in (averages, collections, trial, trials, kinds, pool_settings):
         assert tuple(getattr(of_family, "SCALES", None) or of_family.SIZES) == SCALES
     with pytest.raises(DataError, match="scale 'small': expected one of smoke, full, paper, or a configuration file"):
         check_scale("small")

@@ -53,6 +53,16 @@ def test_what_is_judged_does_not_move_the_threshold(planted):
     assert after.nulls[0].clean.rate.value > 0.9
 
 
+def test_a_value_that_equals_that_of_the_rule_counts_only_if_ties_are_inclusive(planted):
+    column = np.zeros(len(planted.samples))
+    shares = []
+    for ties in ("strict", "inclusive"):
+        arguments = {"epoch": 1, "view": "all", "kept": np.ones(len(column), bool), "resamples": 5, "seed": 0}
+        (cell,) = cells(planted, {"sr_gray": column}, [DETECTORS[1]], ties=ties, **arguments)
+        shares.append(cell.rule_on_unseen.value)
+    assert shares == [0.0, 1.0]
+
+
 def test_the_calibration_split_does_not_enter_the_ranking(planted):
     column = values(planted, 1.5)
     fits = np.char.startswith(part_of(planted), "calibration")

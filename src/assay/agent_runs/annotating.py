@@ -112,6 +112,11 @@ def judge_runs(
         raise DataError(f"{unread[0].path}: {unread[0].reason}{further}")
     runs = _with_others(_with_outcomes(judged, outcomes or {}))
     worked_on = set(filter(None, map(attrgetter("task"), runs)))
+    if not worked_on:
+        raise DataError(
+            f"no run is on a task of the table: names such as {runs[0].run!r} and {next(iter(tasks), '')!r} differ; "
+            "expected the tasks that the agents worked on, or --columns id=NAME"
+        )
     return AnnotatedRuns(
         runs=tuple(runs),
         unread=tuple(unread),

@@ -21,6 +21,8 @@ from assay.reports import (
     percent_interval,
 )
 
+RUNS_VERSION = "1.0"
+"""Version of the JSON; `docs/schemas` has its schema. A further field raises the last number."""
 SHOWN = 50
 """Rows of a table, and runs with their evidence on the page."""
 WORDS = 90
@@ -61,7 +63,9 @@ def _answer(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> Answer:
         left_out.append(f"{number_of(len(annotated.runs) - sure, 'run')} without a verdict")
     if annotated.unread:
         left_out.append(f"{number_of(len(annotated.unread), 'file')} not read")
-    measured = f"{len(readers)} of {number_of(sure, 'run')} read the fix: {_share(annotated.read)}"
+    measured = "no run has a verdict"
+    if sure:
+        measured = f"{len(readers)} of {number_of(sure, 'run')} read the fix: {_share(annotated.read)}"
     measured = "; ".join([measured, *left_out])
     if readers:
         because = "A step of these runs shows the gold patch, before the agent wrote it."
@@ -79,7 +83,9 @@ def _share(estimate: Estimate) -> str:
 
 
 def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
-    rates = (("all runs", annotated.solved), ("without those that read the fix", annotated.solved_without))
+    scored = sum(run.solved is not None for run in annotated.runs)
+    every = f"all runs with an outcome, {scored:,} of {len(annotated.runs):,}"
+    rates = ((every, annotated.solved), ("without those that read the fix", annotated.solved_without))
     has_outcomes = not math.isnan(annotated.solved.value)
     wrote = annotated.with_verdict("wrote it without reading")
     reasons = Counter(run.reason for run in annotated.runs if run.reason)
@@ -171,6 +177,7 @@ def _data(annotated: AnnotatedRuns) -> dict[str, object]:
         del row["patch"], row["excerpt"]
         per_run.append(row)
     return {
+        "schema_version": RUNS_VERSION,
         "counts": {verdict: len(annotated.with_verdict(verdict)) for verdict in RUN_VERDICTS},
         "read": encode(annotated.read),
         "solved": encode(annotated.solved),

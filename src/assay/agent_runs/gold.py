@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.agent_runs.layouts.contents import text_of
-from assay.datasets import SourceRow, hunks, read_rows
+from assay.datasets import SourceRow, hunks, rows_named
 from assay.errors import DataError
 
 ID_COLUMNS = ("instance_id", "task_id", "task_name", "id", "name")
@@ -36,9 +37,13 @@ DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
-_PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
+_PREFIX = re.compile(
+    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)|"
+    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)"
+)
 """What grep, cat -n, editors and blame put before a line."""
-_DIFF = re.compile(r"diff --git |--- |Index: ")
+_DIFF = re.compile(r"^(?:diff --git |--- |Index: |@@ )", re.MULTILINE)
+_COLOUR = re.compile(r"\x1b\[[\d;]*[mK]")
 _SHORT, _WORDS = 10, 2
 """Characters and words that a line needs to be informative."""
 
@@ -51,11 +56,13 @@ class PatchItems:
         lines: informative added lines, in order, as they are found in a text.
         places: items of each changed place.
         paths: of the patched files.
+        deleted: informative lines of a patch that only deletes; empty for any other.
     """
 
     lines: tuple[str, ...]
     places: tuple[frozenset[Item], ...]
     paths: tuple[str, ...]
+    deleted: tuple[str, ...] = ()
 
     @cached_property
     def items(self) -> frozenset[Item]:
@@ -70,13 +77,13 @@ class PatchItems:
     @cached_property
     def anchors(self) -> tuple[str, ...]:
         """Texts of which each occurrence of the patch has at least one, in their spellings within JSON and HTML."""
-        # a pair has no line that is rare by itself: its longest lines are looked for
-        long = sorted(self.words, key=len, reverse=True)
-        return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or long[:4]))))
+        # a pair has no line that is rare by itself: the longer one is looked for
+        longest = sorted(set(map(partial(max, key=len), self.items)))
+        return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or longest))))
 
     def occurs_in(self, text: str) -> bool:
         """Return True if a text may hold an item: a quick test."""
-        return any(anchor in text for anchor in self.anchors)
+        return any(map(text.__contains__, self.anchors))
 
     def shown(self, text: str, sign: str = "") -> frozenset[Item]:
         """Return the items that a text shows.
@@ -85,6 +92,7 @@ class PatchItems:
             text: of an output: a file, a diff, lines with numbers or names before them, within JSON or HTML.
             sign: of the lines of a diff that count; "" for any.
         """
+        text = _COLOUR.sub("", text) if "\x1b" in text else text
         if not self.occurs_in(text):
             return frozenset()
         present: set[Item] = set()
@@ -163,19 +171,26 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
 def items_of(patch: str) -> PatchItems:
     """Return the items of a unified diff; of a text that is none, every line is new."""
     parts = list(hunks(patch))
-    sides: list[_Lines] = [hunk.lines for hunk in parts]
-    if not sides and not _DIFF.match(patch):
+    sides: list[_Lines] = list(map(attrgetter("lines"), parts))
+    if not is_diff(patch):
         sides = [tuple(zip(repeat("+"), patch.splitlines()))]
     old: set[Item] = set()
     for lines in sides:
         before = _texts(lines, " -")
         old.update(zip(before), pairwise(before))
-    deletes = all(sign != "+" for sign, _ in chain.from_iterable(sides))
+    every = list(chain.from_iterable(sides))
+    deleted = () if any(sign == "+" for sign, _ in every) else _deleted(every)
     return PatchItems(
         lines=tuple(dict.fromkeys(chain.from_iterable(_added(lines, old) for lines in sides))),
-        places=tuple(_place(lines, old, deletes=deletes) for lines in sides),
-        paths=tuple(dict.fromkeys(hunk.path for hunk in parts)),
+        places=tuple(_place(lines, old, deletes=bool(deleted)) for lines in sides),
+        paths=tuple(dict.fromkeys(map(attrgetter("path"), parts))),
+        deleted=deleted,
     )
+
+
+def is_diff(patch: str) -> bool:
+    """Return True for a text with the headers of a diff, though its hunks be damaged."""
+    return bool(_DIFF.search(patch))
 
 
 def _texts(lines: _Lines, signs: str) -> list[str]:
@@ -188,6 +203,11 @@ def _added(lines: _Lines, old: AbstractSet[Item]) -> list[str]:
     return [text for text in filter(is_informative, _texts(lines, "+")) if (text,) not in old]
 
 
+def _deleted(lines: _Lines) -> tuple[str, ...]:
+    """Return the informative lines that are deleted."""
+    return tuple(filter(is_informative, _texts(lines, "-")))
+
+
 def _place(lines: _Lines, old: AbstractSet[Item], *, deletes: bool) -> frozenset[Item]:
     """Return the items of a hunk; of a patch that only deletes, its deleted lines too."""
     place: set[Item] = set(zip(_added(lines, old)))
@@ -196,7 +216,7 @@ def _place(lines: _Lines, old: AbstractSet[Item], *, deletes: bool) -> frozenset
         if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS:
             place.add(pair)
     if deletes:
-        place.update(zip(repeat(DELETED), filter(is_informative, _texts(lines, "-"))))
+        place.update(zip(repeat(DELETED), _deleted(lines)))
     return frozenset(place)
 
 
@@ -236,40 +256,52 @@ class GoldTask:
         return items_of(self.test_patch)
 
 
-def read_gold_tasks(path: Path, columns: Mapping[str, str], note: Any = None) -> dict[str, GoldTask]:  # noqa: ANN401
-    """Return the tasks of a table by id: SWE-bench and its relatives, or any table with a column of patches.
+def read_gold_tasks(source: str | Path, columns: Mapping[str, str], note: Any = None) -> dict[str, GoldTask]:  # noqa: ANN401
+    """Return the tasks of a benchmark or table by id: SWE-bench and its relatives, or any with a column of patches.
 
     Args:
-        path: of the table.
+        source: a benchmark by its name, a table, or a hub data set.
         columns: names of the columns `id` and `patch`, where they are not the usual ones.
         note: takes a sentence on what was guessed.
 
     Raises:
-        DataError: the table cannot be read, or has no column of ids or of patches.
+        DataError: the table cannot be read, has no column of ids or of patches, or a row without an id.
     """
+    note = note or _ignore
     tasks: dict[str, GoldTask] = {}
-    for number, row in enumerate(read_rows(path, note or _ignore)):
-        name = _first(row, [columns["id"]] if "id" in columns else ID_COLUMNS)
-        names = [columns["patch"]] if "patch" in columns else PATCH_COLUMNS
-        if number == 0 and (not name or not set(names) & set(row)):
+    ids, names = _chosen(columns, "id", ID_COLUMNS), _chosen(columns, "patch", PATCH_COLUMNS)
+    for number, row in enumerate(rows_named(str(source), note), 1):
+        name = _first(row, ids)
+        if number == 1 and (not name or not set(names) & set(row)):
             raise DataError(
-                f"{path}: a table with {', '.join(row)}; expected a column of ids and one of gold patches, such as "
-                "instance_id and patch, or --columns id=NAME,patch=NAME"
+                f"{source}: a table with {', '.join(row)}; expected a column of ids and one of gold patches, such as "
+                "instance_id and patch, or --columns id=NAME,text=NAME"
             )
-        if name in tasks:
-            raise DataError(f"{path}: the id {name!r} occurs twice, expected each task once")
-        base = row.get("base")
-        commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
-        owner = row.get("org")
-        tasks[name] = GoldTask(
-            id=name,
-            patch=_first(row, names),
-            test_patch=_first(row, TEST_COLUMNS),
-            text="\n".join(_statements(row)),
-            repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
-            base=str(commit or ""),
-        )
+        if not name or name in tasks:
+            fault = f"the id {name!r} occurs twice" if name else f"row {number} has no id"
+            raise DataError(f"{source}: {fault}, expected each task once, with its id")
+        tasks[name] = _task(name, row, names)
+    plain = sum(task.patch.strip() != "" and not is_diff(task.patch) for task in tasks.values())
+    if plain:
+        note(f"{plain:,} of {len(tasks):,} gold patches are no diffs: each of their lines was taken as a new one")
     return tasks
+
+
+def _chosen(columns: Mapping[str, str], name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    return (columns[name],) if name in columns else usual
+
+
+def _task(name: str, row: SourceRow, patches: Iterable[str]) -> GoldTask:
+    base, owner = row.get("base"), row.get("org")
+    commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
+    return GoldTask(
+        id=name,
+        patch=_first(row, patches),
+        test_patch=_first(row, TEST_COLUMNS),
+        text="\n".join(_statements(row)),
+        repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
+        base=str(commit or ""),
+    )
 
 
 def _ignore(_: str) -> None:
@@ -277,10 +309,17 @@ def _ignore(_: str) -> None:
 
 
 def _first(row: SourceRow, names: Iterable[str]) -> str:
-    return next((value for name in names if isinstance(value := row.get(name), str) and value.strip()), "")
+    """Return the first text, or number, in some columns; "" without one."""
+    values = (str(value) for name in names if isinstance(value := row.get(name), str | int))
+    return next(filter(str.strip, values), "")
 
 
 def _statements(row: SourceRow) -> Iterator[str]:
     yield from (value for name in TEXT_COLUMNS if isinstance(value := row.get(name), str))
-    for issue in row.get("resolved_issues") or ():  # type: ignore[attr-defined]  # a list, in Multi-SWE-bench
+    issues = row.get("resolved_issues")  # a list, in Multi-SWE-bench
+    for issue in filter(_is_mapping, issues if isinstance(issues, list) else ()):
         yield text_of(issue.get("title")) + "\n" + text_of(issue.get("body"))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)

@@ -8,7 +8,7 @@ at the base commit), or because the agent had written it. Then rare evidence dec
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -17,6 +17,7 @@ from typing import Literal
 from assay.agent_runs.commands import (
     CHANNELS,
     HISTORY,
+    INSTALLED,
     TESTS,
     TREE,
     Effects,
@@ -218,6 +219,8 @@ class _Steps:
     def __init__(self, run: AgentRun, task: GoldTask, base: frozenset[Item] | None) -> None:
         self.run, self.task, self.base = run, task, base
         self.fix, self.tests = task.fix, task.tests
+        # the lines that an agent has to write, or to delete
+        self.aims = self.fix.deleted or self.fix.lines
         self.state = FileState(root=run.root or _root(run, task), folder=run.root)
         self.typed: dict[Item, int] = {}
         self.shown: list[_Seen] = []
@@ -239,7 +242,8 @@ class _Steps:
         if effects.reads:
             sign = effects.reads[0].sign
             if self.fix.occurs_in(output) or self.tests.occurs_in(output):
-                output = foreign_part(output, self.state)
+                output, place = foreign_part(output, self.state)
+                effects.reads = [place] if place and place.channel == INSTALLED else effects.reads
         seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
         if seen.fix or seen.tests:
             self.shown.append(seen)
@@ -254,7 +258,7 @@ class _Steps:
         if "  " in text and len(text) < LONGEST_NORMAL:
             texts.append(normal(text))
         for typed in texts:
-            yield from ((line,) for line in (*self.fix.lines, *self.tests.lines) if line in typed)
+            yield from ((line,) for line in (*self.aims, *self.tests.lines) if line in typed)
         yield from self.fix.shown(text) | self.tests.shown(text)
 
     def _known(self) -> frozenset[Item]:
@@ -266,7 +270,7 @@ class _Steps:
         if self.base is not None:
             return frozenset(excluded | self.base)
         for seen in self.shown:
-            if seen.number < self.first_edit and not seen.channels:
+            if seen.number < self.first_edit and not seen.channels and seen.step.typed.strip():
                 excluded |= seen.fix
         return frozenset(excluded)
 
@@ -326,8 +330,21 @@ class _Steps:
             return True
         if any(WHOLE <= len(place & open_items) == len(place & evidence) for place in self.fix.places):
             return True
+        if self.fix.deleted:
+            return self._shows_deletion(evidence, open_items)
         words = (len(re.findall(r"\w+", line)) for line in _single_lines(evidence))
         return len(_single_lines(open_items)) <= MOST_LINES_ALONE and max(words, default=0) >= LONG_LINE
+
+    def _shows_deletion(self, evidence: AbstractSet[Item], open_items: AbstractSet[Item]) -> bool:
+        """Return True if the agent deleted the lines, and the text lacks them at their place."""
+        if (self.share_written() or 0) < WRITTEN:
+            return False
+        for place in self.fix.places:
+            # what stood around the deleted lines is one pair of neighbours in the fixed file
+            joined = {pair for pair in place & open_items if pair[0] != DELETED}
+            if joined and joined <= evidence:
+                return True
+        return False
 
     def _reading(
         self, seen: _Seen, place_read: ForeignPlace, *, evidence: Iterable[Item], items: PatchItems
@@ -335,10 +352,16 @@ class _Steps:
         words = set(chain.from_iterable(evidence)) - {DELETED}
         lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
         later = "\n".join(step.typed for step in self.run.steps[seen.number :])
-        later += "\n" + _new_text(self.run.submission)
+        later += "\n" + self._handed_in()
         flat = normal(later)
-        after = [line for line in lines if line in later or line in flat]
-        return _Reading(seen, place_read, lines, written_after=len(after) / len(lines))
+        aims = items.deleted or lines
+        after = [line for line in aims if line in later or line in flat]
+        return _Reading(seen, place_read, lines, written_after=len(after) / len(aims))
+
+    def _handed_in(self) -> str:
+        """Return what the submission adds; of a patch that only deletes, what it deletes."""
+        patch = (self.run.submission or "").replace("\r\n", "\n")
+        return patch_side(patch, "old" if self.fix.deleted else "new", context=False)
 
     def timeline(self) -> tuple[TimelineEntry, ...]:
         """Return the steps that matter: foreign reads that show lines of the patch, the first edit, and writing it."""
@@ -346,9 +369,8 @@ class _Steps:
         kinds |= {seen.number: f"read {seen.channels[0]}" for seen in self.shown if seen.channels}
         if self.first_edit <= len(self.run.steps):
             kinds.setdefault(self.first_edit, "first edit")
-        written = _single_lines(self.fix.items & self.typed.keys())
-        if written:
-            kinds[min(self.typed[line,] for line in written)] = "wrote lines of the fix"
+        if written := self.typed.keys() & zip(self.aims):
+            kinds[min(map(self.typed.__getitem__, written))] = "wrote lines of the fix"
         entries = []
         for number, kind in sorted(kinds.items()):
             step = self.run.steps[number - 1]
@@ -357,21 +379,24 @@ class _Steps:
 
     def share_written(self) -> float | None:
         """Return the share of the informative lines of the gold patch in what the agent handed in, or else wrote."""
-        lines = [line for line in self.fix.lines if line not in self.task.text]
+        lines = self.fix.deleted or [line for line in self.fix.lines if line not in self.task.text]
         if not lines:
             return None
+        written: Container[str] = _single_lines(self.typed)
         if self.run.submission:
-            text = {normal(line) for line in _new_text(self.run.submission).splitlines()}
-            return sum(map(text.__contains__, lines)) / len(lines)
-        return sum(map(self.typed.__contains__, zip(lines))) / len(lines)
+            written = set(map(normal, self._handed_in().splitlines()))
+        return sum(map(written.__contains__, lines)) / len(lines)
 
     def undecided(self, share: float | None) -> str:
         """Return why it cannot be told whether the fix was read; "" where it can."""
         if self.run.cut:
             return self.run.cut
+        for seen in self.shown:
+            if not seen.step.typed.strip() and seen.fix - self.excluded - self.typed.keys():
+                return f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
         if share is None or share < WRITTEN:
             return ""
-        if self.taken and self.typed.keys().isdisjoint(zip(self.fix.lines)):
+        if self.taken and self.typed.keys().isdisjoint(zip(self.aims)):
             seen = self.taken[0]
             return f"step {seen.number} brought foreign text into the working tree without showing it"
         for seen in self.elided:
@@ -393,10 +418,6 @@ def _nearly_whole(evidence: AbstractSet[Item], items: PatchItems, open_items: Ab
         if shown >= ENOUGH and shown >= NEARLY_ALL * len(place & open_items):
             return True
     return False
-
-
-def _new_text(patch: str | None) -> str:
-    return patch_side(patch.replace("\r\n", "\n"), "new", context=False) if patch else ""
 
 
 def _excerpt(output: str, lines: Sequence[str]) -> str:

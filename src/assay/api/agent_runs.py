@@ -26,7 +26,7 @@ def annotate_runs(
 
     Args:
         runs: files and folders of runs, and a file with the outcomes of the tasks.
-        tasks: table with the gold patches: SWE-bench and its relatives, or any table.
+        tasks: benchmark, or table with the gold patches: SWE-bench and its relatives, or any table.
         repositories: folder of git mirrors or checkouts: what they have at the base commit is no evidence.
         id: column of the ids of the tasks.
         patch: column of the gold patches.
@@ -37,7 +37,10 @@ def annotate_runs(
     """
     notes: list[str] = []
     columns = {name: column for name, column in (("id", id), ("patch", patch)) if column is not None}
-    table = read_gold_tasks(Path(tasks), columns, notes.append)
+    try:
+        table = read_gold_tasks(tasks, columns, notes.append)
+    except DataError as error:  # a local copy of a benchmark is itself the table
+        raise DataError(str(error).replace("--data PATH", "--tasks PATH")) from error
     folder = Path(repositories) if repositories is not None else None
     if folder is not None and not folder.is_dir():
         raise DataError(f"{folder}: no such folder, expected one with git repositories")

@@ -1,5 +1,6 @@
 """A reference: scores of human code of one origin."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from assay.errors import DataError
 from assay.files import check_target
 from assay.progress import progress_bar
 
+NOT_TAKEN = "too short, too long, or not drawn"
 MOST_REFERENCE = 500
 """Pieces of one language and length class that a reference takes; more hardly move its quantiles."""
 
@@ -26,7 +28,7 @@ def calibrate_authorship(
     detector: DetectorSettings | None = None,
     by: ReferenceUnit = "file",
     most: int | None = MOST_REFERENCE,
-) -> tuple[Reference, int]:
+) -> tuple[Reference, Counter[str]]:
     """Score human code of one origin, and write the reference.
 
     Only pieces that can be judged are scored: those that are too short or too long cost nothing.
@@ -40,7 +42,7 @@ def calibrate_authorship(
         most: pieces of one language and length class that are scored, drawn at random; None for all.
 
     Returns:
-        The reference, and the number of pieces that are not in it.
+        The reference, and the number of pieces and files that are not in it, by reason.
 
     Raises:
         DataError: no git repository, or too few texts of one language.
@@ -53,8 +55,9 @@ def calibrate_authorship(
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
+    left_out: Counter[str] = Counter()
     with progress_bar("reading"):
-        units, newer = older_units(paths, before=before, by=by, most=most)
+        units, newer = older_units(paths, before=before, by=by, most=most, skipped=left_out)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
     judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
@@ -76,4 +79,5 @@ def calibrate_authorship(
         unit=by,
     ).checked(newer)
     reference.save(out)
-    return reference, len(units) - len(reference)
+    left_out[NOT_TAKEN] = len(units) - len(reference)
+    return reference, +left_out

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from assay.authorship.declared import Signal
@@ -23,6 +24,7 @@ from assay.reports import (
     SampleColumn,
     SampleList,
     Table,
+    counts_by_reason,
     describe,
     file_location,
     number_of,
@@ -231,7 +233,7 @@ def _expected(detection: Detection) -> tuple[int, int, int] | None:
 
 
 @describe.register
-def _(reference: Reference, left_out: int = 0) -> Report:
+def _(reference: Reference, left_out: Mapping[str, int] = MappingProxyType({})) -> Report:
     """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
     realised = None
     if not reference.checks:
@@ -244,7 +246,7 @@ def _(reference: Reference, left_out: int = 0) -> Report:
         facts=(
             Fact("detector", reference.detector),
             Fact("unit", reference.unit or "not recorded"),
-            Fact("texts left out", f"{left_out:,}", "too short, too long, or not drawn"),
+            Fact("files or pieces left out", f"{sum(left_out.values()):,}", counts_by_reason(left_out)),
         ),
         tables=tuple(table for table in tables if table.rows),
         notes=(NO_PROOF,),
@@ -254,6 +256,7 @@ def _(reference: Reference, left_out: int = 0) -> Report:
             "source": reference.source,
             "before": reference.before,
             "unit": reference.unit,
+            "left_out": dict(left_out),
             "nominal": NOMINAL,
             "realised": rate_data(realised),
             "checks": list(map(asdict, reference.checks)),

@@ -13,6 +13,7 @@ from assay.code import languages_of_text
 from assay.corpora import CorpusSettings, SourceText, enclosing_repository, read_source_text, source_texts
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
+from assay.reports import counts_by_reason
 
 STDIN = "-"
 _TABLE = re.compile(r"\.(?:parquet|jsonl|ndjson)(?:\.(?:gz|zst|bz2|xz))?$", re.IGNORECASE)
@@ -43,8 +44,7 @@ def read_code(
         skipped: Counter[str] = Counter()
         texts = list(_texts(path, language, column=text, skipped=skipped))
         if skipped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
-            unread.append(f"Files in {path} that were not judged: {reasons}.")
+            unread.append(f"Files in {path} that were not judged: {counts_by_reason(skipped)}.")
         for source in texts:
             signals += in_text(source.text, source.path)
         if patch:

@@ -82,10 +82,11 @@ def annotate_command(
         ),
     ] = None,
     tasks: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="TASKS",
-            help="Table of tasks with their gold patches: had the agents read the fix before they wrote it?",
+            autocompletion=complete_benchmarks,
+            help="Benchmark, or table of tasks with gold patches: had the agents read the fix before they wrote it?",
             rich_help_panel=AGENTS,
         ),
     ] = None,
@@ -131,7 +132,7 @@ def annotate_command(
 
     **Example**: `assay annotate samples_humaneval.jsonl --scan humaneval.parquet -o tasks.jsonl`
 
-    **Example**: `assay annotate trajectories/ report.json --tasks swe-bench.jsonl -o runs.jsonl`
+    **Example**: `assay annotate trajectories/ report.json --tasks swe-bench-verified -o runs.jsonl`
     """
     from assay.annotation import LogColumns, write_every_eval_ever
     from assay.api import annotate
@@ -183,7 +184,7 @@ def _check_split(audit: Path | None, scan: Path | None, index: str | None) -> No
 
 
 def _annotate_runs(
-    runs: list[Path], tasks: Path | None, repositories: Path | None, *, output: Path | None, which: DataSelection
+    runs: list[Path], tasks: str | None, repositories: Path | None, *, output: Path | None, which: DataSelection
 ) -> None:
     from assay.api import annotate_runs
     from assay.cli.present import show

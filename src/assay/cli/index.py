@@ -153,8 +153,11 @@ def info_command(*, at: At) -> None:
 def compact_command(*, at: At) -> None:
     """Merge the files of an index into as few as possible; removed documents then take no space.
 
+    An index of many vectors gets the graph by which they are found in logarithmic time.
+
     **Example**: `assay index compact --index code.index`
     """
+    from assay.progress import warn
     from assay.provenance import CodeIndex, query_encoder
     from assay.provenance.index import folder_named
     from assay.reports import Report
@@ -164,6 +167,8 @@ def compact_command(*, at: At) -> None:
         before = sum(index.info().bytes.values())
         index.compact()
         now = sum(index.info().bytes.values())
+        if index.vector_note:
+            warn(index.vector_note)
     statement = f"{decimal(before)} before, {decimal(now)} now"
     _show_report(Report("Compacted", statement, data={"bytes_before": before, "bytes": now}))
 
@@ -261,11 +266,12 @@ def described_index(described: Mapping[str, Any]) -> "Report":
     from assay.reports import Column, Report, Row, Table, number_of
 
     sizes = described["bytes"]
+    graph = f", a graph over {number_of(described['graph'], 'vector')}" if described["graph"] else ""
     statement = (
         f"{described['folder']}: {number_of(described['documents'], 'document')} at "
         f"{number_of(described['origins'], 'place')}, {number_of(described['postings'], 'posting')} in "
-        f"{number_of(described['segments'], 'segment')}, vectors of {number_of(described['vectors'], 'document')}; "
-        f"profile {described['profile']['name']}, encoder {described['encoder'] or 'none'}"
+        f"{number_of(described['segments'], 'segment')}, vectors of {number_of(described['vectors'], 'document')}"
+        f"{graph}; profile {described['profile']['name']}, encoder {described['encoder'] or 'none'}"
     )
     tables = []
     for title, name, head in (

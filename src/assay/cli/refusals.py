@@ -4,6 +4,7 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, get_args
 
 import typer
@@ -48,6 +49,18 @@ def as_refusals() -> Iterator[None]:
         if error.errno not in NO_PATH:
             raise
         raise DataError(f"{error.filename}: {plain_reason(error)}, expected the path of a file or folder") from error
+
+
+def check_current_folder() -> None:
+    """Check that the current folder is there: relative paths lead nowhere from one that was removed.
+
+    Raises:
+        DataError: it was removed, or this user may not read its place.
+    """
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise DataError(f"the current folder: {plain_reason(error)}, expected one that exists") from error
 
 
 def in_one_line(message: str) -> str:

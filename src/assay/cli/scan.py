@@ -67,7 +67,7 @@ def scan_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write the corpus without the rows that hold a task; same shape and compression.",
+            help="Write the corpus without the rows that hold a task or were not read; same shape and compression.",
             rich_help_panel=OUTPUT,
             callback=writable_folder,
             show_default=False,

@@ -120,7 +120,7 @@ def trace_command(
             parts=parts,
             method=search.method,
             top=search.top,
-            settings=TraceSettings(thresholds=search, boilerplate=templates),
+            settings=TraceSettings(thresholds=search, boilerplate=templates, exact=search.exact),
         )
     files = without_own(files, gate.own)
     _finish(files, read, rules=rules, gate=gate, sarif=sarif, top=search.top)

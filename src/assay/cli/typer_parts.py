@@ -42,6 +42,19 @@ def function_of(parameter: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     return getattr(parameter.callback, "__wrapped__", None)
 
 
+def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401
+    """Refuse an empty text for a parameter: as a path it would be the current folder, which nobody named."""
+    convert = parameter.process_value
+
+    def checked(context: typer.Context, value: Any) -> Any:  # noqa: ANN401
+        """Convert a value, from the command line or a file, unless it is empty."""
+        if value != parameter.default and (value == "" or (isinstance(value, list | tuple) and "" in value)):
+            raise typer.BadParameter("received an empty text, expected a value", ctx=context, param=parameter)
+        return convert(context, value)
+
+    parameter.process_value = checked
+
+
 def hide_type(argument: Any) -> None:  # noqa: ANN401
     """Show no type of an argument in the help, where its name describes it: typer has no metavar for a type."""
 

@@ -4,6 +4,7 @@ The dates come from git alone: when a text appeared, and when it was last change
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -25,15 +26,20 @@ from assay.corpora.git import (
     tree_files,
 )
 from assay.corpora.open import DEFAULT
-from assay.corpora.texts import SourceText, entry_text
+from assay.corpora.texts import SourceText, text_or_reason
 from assay.errors import DataError
 
 
-def texts_before(repository: Path, before: date) -> Iterator[SourceText]:
+def texts_before(repository: Path, before: date, skipped: Counter[str] | None = None) -> Iterator[SourceText]:
     """Yield the source files of the last commit on the way to HEAD that was made before a day.
 
     The day of the committer counts, which is never earlier than that of the author in an honest history. A history
     that was written anew carries the days of the rewriting, so it can only lose files.
+
+    Args:
+        repository: its root.
+        before: the day.
+        skipped: is given the number of other files, by reason.
 
     Raises:
         DataError: not a git repository, or no commit is that old.
@@ -47,12 +53,17 @@ def texts_before(repository: Path, before: date) -> Iterator[SourceText]:
         )
     with blob_sizes(repository) as size_of:
         for mode, digest, path in tree_files(repository, commit):
-            size = size_of(digest) if mode.startswith("100") else None  # links and submodules hold no code
-            if size is None:
-                continue
-            entry = Entry(path, digest, size, content=Blob(repository, digest), facts=Facts())
-            if text := entry_text(entry, DEFAULT):
+            size = size_of(digest) if mode.startswith("100") else None
+            text: SourceText | str = "link or submodule"
+            if size is not None:
+                entry = Entry(path, digest, size, content=Blob(repository, digest), facts=Facts())
+                text = text_or_reason(entry, DEFAULT)
+            elif mode.startswith("100"):
+                text = "missing from the repository"
+            if isinstance(text, SourceText):
                 yield text
+            elif skipped is not None:
+                skipped[text] += 1
 
 
 def commit_before(repository: Path, before: date) -> str | None:

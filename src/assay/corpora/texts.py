@@ -160,12 +160,6 @@ def without_imports(text: str) -> str:
     return _IMPORT.sub(lambda statement: _NOT_A_LINE_END.sub(" ", statement[0]), text)
 
 
-def entry_text(entry: Entry, settings: CorpusSettings) -> SourceText | None:
-    """Return the text of a file; None where the settings skip it or it cannot be read."""
-    text = text_or_reason(entry, settings)
-    return text if isinstance(text, SourceText) else None
-
-
 def text_or_reason(entry: Entry, settings: CorpusSettings) -> SourceText | Reason:
     """Return the text of a file, or the reason why the settings skip it or it cannot be read."""
     if reason := skip_by_name(entry.path, entry.size, settings):

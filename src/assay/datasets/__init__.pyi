@@ -12,6 +12,7 @@ from .dataset import Dataset as Dataset
 from .dataset import split_by_group as split_by_group
 from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
+from .harnesses import inspect_values as inspect_values
 from .harnesses import read_inspect_log as read_inspect_log
 from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
 from .layouts import CellAddress as CellAddress
@@ -27,6 +28,7 @@ from .layouts import task_table as task_table
 from .layouts import with_cells as with_cells
 from .loading import read_dataset as read_dataset
 from .loading import read_datasets as read_datasets
+from .loading import rows_named as rows_named
 from .patches import Hunk as Hunk
 from .patches import hunks as hunks
 from .patches import patch_side as patch_side

@@ -19,6 +19,8 @@ from assay.errors import DataError, did_you_mean, plain_reason, require
 LM_EVAL = "lm-eval:"
 INSPECT = "inspect:"
 HARNESSES = (LM_EVAL, INSPECT)
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0}
+"""Grades of inspect: correct, incorrect, partial, no answer."""
 
 
 def harness_rows(name: str) -> Iterator[SourceRow]:
@@ -111,3 +113,22 @@ def _inspect_rows(name: str) -> list[SourceRow]:
 
 def _text(value: object) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def inspect_values(sample: Any) -> dict[str, object]:  # noqa: ANN401  inspect_ai is optional
+    """Return the values of a sample by scorer, or by scorer and key or place."""
+    values: dict[str, object] = {}
+    for scorer, score in (sample.scores or {}).items():
+        parts = score.value
+        if isinstance(parts, list):
+            parts = dict(enumerate(parts))
+        if not isinstance(parts, dict):
+            values[scorer] = _graded(parts)
+            continue
+        for key, part in parts.items():
+            values[f"{scorer}.{key}"] = _graded(part)
+    return values
+
+
+def _graded(value: object) -> object:
+    return GRADES.get(value, value) if isinstance(value, str) else value

@@ -70,6 +70,7 @@ from .ranking import tpr_at_fpr as tpr_at_fpr
 from .ranking_result import Ranking as Ranking
 from .ranking_result import rank_all as rank_all
 from .ranking_result import rank_score as rank_score
+from .residual import FEWEST_GROUPS as FEWEST_GROUPS
 from .residual import FormResidual as FormResidual
 from .residual import RegressedSide as RegressedSide
 from .residual import form_residual as form_residual

@@ -21,6 +21,7 @@ from assay.evaluation import (
 )
 from assay.leakage.form_test import TESTED_SCORE, FormTest, form_test
 from assay.leakage.measuring import MeasuredAudit
+from assay.leakage.outlook import compared_blindly
 from assay.leakage.results import Calibration, NegativeControl
 from assay.leakage.texts import doses_of, groups_of, labels_of
 from assay.leakage.unseen_test import Compared
@@ -183,8 +184,8 @@ def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
     if doses is not None:
         return baseline(samples, doses > 0), "seen and never-seen samples"
     if measured.fresh:
-        both = [*samples, *measured.fresh]
-        return baseline(both, np.arange(len(both)) < len(samples)), COMPARED
+        beforehand = measured.inputs.comparison.blind
+        return beforehand or compared_blindly(samples, measured.fresh, draws), COMPARED
     if calibration is None:
         return None, ""
     if calibration.features is None:

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import DataError, did_you_mean
+from assay.errors import DataError, NothingToCompare, did_you_mean
+from assay.evaluation import BlindBaseline
 from assay.ground_truth import trained_texts
-from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings
+from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings, headline_of
 from assay.leakage.negative_control import Control
+from assay.leakage.outlook import Outlook, outlook_of
 from assay.leakage.settings import AuditSettings
 from assay.leakage.texts import AuditedTexts
 from assay.models import default_control, display_name, gguf_note
-from assay.progress import Phases, warn
+from assay.progress import Phases
 from assay.scores import ScoreRequest, dataset_requests, requests
 from assay.scoring import Opener, Plan, ScoreSelection, plan_scores
 
@@ -48,6 +50,11 @@ class RequestedAudit:
         """The parent or the negative control by name; "none" for no control, None for the default one."""
         return self.settings.parent or self.settings.control
 
+    @property
+    def score(self) -> str:
+        """Name of the score of the verdict."""
+        return self.settings.primary or headline_of(requests(self.selection.specification()))
+
     def identity(self, texts: AuditedTexts) -> dict[str, object]:
         """Return what can change a value of the run beside the settings."""
         scores = self.selection.specification()
@@ -81,18 +88,28 @@ def check_primary(primary: str | None, scores: Sequence[ScoreRequest]) -> None:
         )
 
 
-def check_texts(request: RequestedAudit, texts: AuditedTexts) -> None:
-    """Check that the texts admit what is asked for; warn where they admit no verdict.
+def check_texts(request: RequestedAudit, texts: AuditedTexts, *, shown: bool = True) -> Outlook:
+    """Return what an audit of the texts can decide.
+
+    Args:
+        request: the audit.
+        texts: the benchmark and what it is compared with.
+        shown: print what would settle the question where this audit cannot.
 
     Raises:
+        NothingToCompare: there will be no verdict, whatever the model does, and no description is asked for.
         AssayError: doses cannot be planted in them.
     """
-    if texts.foregone and not request.settings.describe:
-        warn(texts.foregone)
+    outlook = outlook_of(request, texts)
     if request.settings.plant:
         from assay.leakage.planting import check_planting  # noqa: PLC0415  it imports the training
 
         check_planting(request.model, texts, request.settings, access=request.selection.access)
+    if outlook.foregone is not None and not request.settings.describe:
+        if shown:
+            outlook.report()
+        raise NothingToCompare(outlook.foregone)
+    return outlook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +121,14 @@ class PlannedAudit:
         texts: the benchmark and the unseen text.
         plan: of the scores.
         notes: what a reader needs to know of the plan.
+        blind: see `Outlook`.
     """
 
     request: RequestedAudit
     texts: AuditedTexts
     plan: Plan
     notes: tuple[str, ...]
+    blind: BlindBaseline | None = None
 
     def check(self) -> None:
         """Check that the plan has the score of the verdict, and what the calibration file was measured with.
@@ -146,6 +165,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             unseen=texts.unseen,
             unseen_source=texts.fresh.source if texts.fresh else "",
             same_form=planned.request.same_form,
+            blind=planned.blind,
             calibration=texts.calibration,
             control=control,
             planting=_planting(planned, state=state, progress=progress),
@@ -157,6 +177,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             seed=settings.seed,
             weights=settings.weights,
             allow_confounded=settings.allow_confounded,
+            whole=settings.whole,
         ),
         labels=AuditLabels(
             model=settings.model_name or display_name(planned.request.model),

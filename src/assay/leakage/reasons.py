@@ -21,7 +21,7 @@ class VerdictWords:
         title: first line of the first screen.
         because: the reason without figures, a sentence of at most twenty words; "" where it depends on the case.
         next_step: what to do with the answer; "" where it depends on the case.
-        sentence: to be quoted, with the fields `benchmark`, `model` and `reason`.
+        sentence: to be quoted, with the fields `benchmark`, `model`, `because` and `decides`.
         seen: what a user sees, in the manual.
         may_say: what a user may say of it, in the manual.
     """
@@ -42,7 +42,8 @@ class OpenReason:
     Attributes:
         name: of the category.
         because: the reason, a sentence of at most twenty words without a number.
-        next_step: what would decide it.
+        next_step: what would decide it, for the user.
+        decides: the same as a noun, before "would decide it".
         case: a name of `CASES` in which the row holds.
         meaning: in the manual; "" for a case that the manual does not set apart.
         advice: in the manual.
@@ -51,6 +52,7 @@ class OpenReason:
     name: str
     because: str
     next_step: str
+    decides: str
     case: str = "any"
     meaning: str = ""
     advice: str = ""

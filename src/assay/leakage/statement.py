@@ -6,6 +6,7 @@ published in `contamination-statement.schema.json`, which ships with the package
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from assay import __version__
@@ -14,7 +15,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.leakage.answer import answer_of
 from assay.leakage.description.details import bound_sentence, set_aside_sentence
-from assay.leakage.reasons import VERDICTS
+from assay.leakage.reasons import VERDICTS, open_reason
 from assay.leakage.results import Audit, MethodResult
 from assay.leakage.unseen_test import BOUND_AT
 from assay.reports import (
@@ -24,11 +25,13 @@ from assay.reports import (
     Table,
     area_with_interval,
     listed,
-    percent,
     points_with_interval,
 )
 from assay.types import Verdict
 
+COUNTED_TOO = (
+    "Texts of the same form may be counted although they were not seen; texts that were seen once are mostly missed."
+)
 FORMAT = "assay contamination statement 1"
 
 
@@ -92,23 +95,25 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
 
 
 def sentence(audit: Audit) -> str:
-    """Return the statement in one or two sentences that stand alone, to be quoted."""
+    """Return the statement in one sentence without figures, to be quoted."""
+    answer, summary = answer_of(audit), audit.deciding
+    decides = "" if summary.decision.reason is None else open_reason(summary.decision.reason, summary).decides
+    because = answer.because[:1].lower() + answer.because[1:].rstrip(".")
+    words = VERDICTS[audit.decision.verdict].sentence
+    return words.format(benchmark=audit.benchmark, model=audit.model, because=because, decides=decides)
+
+
+def figures_of(audit: Audit) -> str:
+    """Return the figures behind the statement, in sentences."""
     decision, bound, share = audit.decision, audit.upper_bound(), audit.share
-    words = VERDICTS[decision.verdict].sentence
-    text = words.format(benchmark=audit.benchmark, model=audit.model, reason=decision.reason)
+    sentences = [] if decision.explanation is None else [decision.explanation]
     if bound is not None:
-        text += f" {bound_sentence(bound)}"
-    if decision.verdict in (Verdict.CONTAMINATED, Verdict.FAMILIAR) and share is not None:
-        text += (
-            f" {percent(share.value)} of its texts look trained on ({percent(share.level)} interval "
-            f"{percent(share.low)} to {percent(share.high)}); texts of the same form may be counted although they were "
-            "not seen, and texts that were seen once are mostly missed."
-        )
-    if decision.verdict is Verdict.CANNOT_TELL:
-        text += f" {decision.explanation}"
+        sentences.append(bound_sentence(bound))
+    if decision.verdict is Verdict.FAMILIAR and share is not None:
+        sentences.append(COUNTED_TOO)
     if decision.set_aside is not None:
-        text += f" {set_aside_sentence(decision.set_aside)}"
-    return text
+        sentences.append(set_aside_sentence(decision.set_aside))
+    return " ".join(sentences)
 
 
 def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Report:
@@ -134,7 +139,7 @@ def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Repor
         title="Contamination statement",
         statement="",
         answer=answer,
-        details=tuple(map(sentence, audits)),
+        details=tuple(chain.from_iterable((sentence(audit), figures_of(audit)) for audit in audits)),
         tables=(
             Table.of("contamination", "Contamination", audits, columns=STATED, caption=(caption,)),
             Table.of("measured", "How it was measured", runs, columns=MEASURED, caption=(MEASURED_CAPTION,)),
@@ -202,8 +207,8 @@ STATED = (
 MEASURED = (
     Column("model", "name", lambda run: run[0].model),
     Column("benchmark", "name", lambda run: run[0].benchmark),
-    Column("p-value", "p_value", lambda run: run[0].test and run[0].test.p_value, missing="no test was made"),
-    Column("with an allowance", "p_value", lambda run: run[0].test and run[0].test.p_beyond, missing="none was made"),
+    Column("p-value", "p_value", lambda run: run[0].test and run[0].test.p_value, missing="decided without this test"),
+    Column("with an allowance", "p_value", lambda run: run[0].test and run[0].test.p_beyond, missing="needs none"),
     Column("texts alone (AUROC)", "text", _texts_alone),
     Column("flagged beyond the control", "text", _beyond_control),
     Column("unseen text", "text", _source, missing="none"),

@@ -8,21 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets import Dataset
-from assay.errors import DataError, NothingToCompare
-from assay.evaluation import GROUPS_FOR_INTERVAL, ShingleIndex, check_unseen
+from assay.errors import DataError
+from assay.evaluation import ShingleIndex, check_unseen
 from assay.leakage.calibration_file import UnseenScores
-from assay.leakage.form_test import LEAK, power
-from assay.reports import number_of, percent
 from assay.types import MEMBER, NONMEMBER, Float64Array, Sample, texts_of
 
 NEAR = 0.8
 """Share of the smaller text's 5-grams of tokens from which an unseen text counts as one of the benchmark: what a model
 knows of the one it knows of the other."""
-NO_VERDICT = (
-    "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
-    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
-    "scores alone"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +40,6 @@ class AuditedTexts:
         dataset: Dataset,
         unseen: Dataset | None,
         calibration: UnseenScores | None = None,
-        *,
-        needs_unseen: bool,
     ) -> "AuditedTexts":
         """Check the texts.
 
@@ -56,15 +47,11 @@ class AuditedTexts:
             dataset: the benchmark.
             unseen: text that the model has certainly not seen.
             calibration: instead of unseen text, scores of such text.
-            needs_unseen: nothing else is compared with, so that a benchmark without labels gets no verdict.
 
         Raises:
-            NothingToCompare: there will be no verdict.
             DataError: there are too few unseen texts.
         """
         if unseen is None:
-            if needs_unseen and not _has_both_classes(dataset):
-                raise NothingToCompare(f"{dataset.name}: {NO_VERDICT}")
             return cls(dataset, calibration=calibration)
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
@@ -84,36 +71,20 @@ class AuditedTexts:
         return [*self.dataset.samples, *self.unseen]
 
     @property
-    def foregone(self) -> str | None:
-        """Why these texts admit no verdict, whatever the model does; None where they may."""
-        if self.fresh is None or _has_both_classes(self.dataset):
-            return None
-        for side, samples, advice in (
-            ("benchmark", self.dataset.samples, "audit more of it"),
-            ("unseen text", self.fresh.samples, "add text of other projects"),
-        ):
-            count = len(set(groups_of(samples)))
-            if count < GROUPS_FOR_INTERVAL:
-                return (
-                    f"there will be no verdict: the {side} is of {number_of(count, 'group')}, expected at least "
-                    f"{GROUPS_FOR_INTERVAL}; {advice}"
-                )
-        return None
+    def has_both_classes(self) -> bool:
+        """True if the samples are known to be seen and never seen."""
+        doses = {sample.metadata.get("dose") for sample in self.dataset.samples}
+        return {MEMBER, NONMEMBER} <= set(labels_of(self.dataset.samples).tolist()) or (0 in doses and len(doses) > 1)
 
-    def power(self, *, parent: bool) -> str | None:
-        """Return how often a leak will be found in a form of its own, in a sentence; None where nothing is compared.
+    @property
+    def groups(self) -> int:
+        """Number of groups of the benchmark."""
+        return len(set(groups_of(self.dataset.samples)))
 
-        Args:
-            parent: the second model is the parent of the audited one.
-        """
-        if self.fresh is None or _has_both_classes(self.dataset):
-            return None
-        groups = len({sample.group or sample.id for sample in self.fresh.samples})
-        sentence = (
-            f"if the texts differ in form, {percent(LEAK)} of the tasks, seen twice, would be found in "
-            f"{percent(power(max(2, groups), parent=parent))} of cases with {number_of(groups, 'group')} of unseen text"
-        )
-        return sentence if parent else f"{sentence}; more with --parent"
+    @property
+    def unseen_groups(self) -> int:
+        """Number of groups of the unseen text."""
+        return len(set(groups_of(self.unseen)))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -172,9 +143,3 @@ def without(unseen: Sequence[Sample], audited: Sequence[Sample]) -> tuple[tuple[
     if not left_out:
         return fresh, ()
     return fresh, (f"{left_out} of {len(unseen)} unseen texts are in the benchmark too and were left out.",)
-
-
-def _has_both_classes(dataset: Dataset) -> bool:
-    """Return True if the samples are known to be seen and never seen."""
-    doses = {sample.metadata.get("dose") for sample in dataset.samples}
-    return {MEMBER, NONMEMBER} <= set(labels_of(dataset.samples).tolist()) or (0 in doses and len(doses) > 1)

@@ -60,13 +60,14 @@ from assay.leakage.form_test import LEAST_SUPPORTED, FormTest
 from assay.leakage.results import BEYOND, NO_MORE, NegativeControl
 from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY, UnseenTest
 from assay.reports import (
-    area_with_interval,
+    area_interval,
     in_cases,
     named_p_value,
     number_of,
     percent,
     percent_interval,
     points_with_interval,
+    three_decimals,
 )
 from assay.scores import flagged, request
 from assay.types import Decision, ReleaseEvidence, Undecided, Verdict
@@ -97,6 +98,7 @@ class Evidence:
         same_form: the unseen text has the form of the benchmark, so that the result is about the benchmark alone.
         release: what the lot of a randomised release shows; None without one.
         compared: the two sets of texts in words.
+        level: largest p-value of a significant result; None for that of the whole run, see `significance`.
     """
 
     score: str
@@ -111,14 +113,19 @@ class Evidence:
     same_form: bool = False
     release: ReleaseEvidence | None = None
     compared: str = COMPARED
+    level: float | None = None
+
+    @property
+    def largest_p_value(self) -> float:
+        """Return the largest p-value of a significant result."""
+        return self.level or significance(same_form=self.same_form)
 
     @property
     def decides_by_form(self) -> bool:
         """True if the residual decides: there is a parent model, or the texts differ in form."""
         if self.form is None or self.same_form or self.separation is not None:
             return False
-        # texts that were never shown to be alike are treated as if they differed
-        if self.form.is_parent or self.blind is None or self.blind.ranking is None or self.blind.separates:
+        if self.form.is_parent or texts_differ(self.blind):
             return True
         return self.control is not None and self.control.flagged.p_value <= SIGNIFICANCE
 
@@ -137,9 +144,14 @@ class Evidence:
         if self.separation is not None:
             return self.separation.low > CHANCE  # NaN, no interval, is not above
         if self.decides_by_form:
-            return self.form is not None and self.form.is_familiar
+            return self.form is not None and self.form.is_familiar_at(self.level or SIGNIFICANCE)
         judged = self.test or self.flagged
-        return judged is not None and judged.p_value <= significance(same_form=self.same_form)
+        return judged is not None and judged.p_value <= self.largest_p_value
+
+
+def texts_differ(blind: BlindBaseline | None) -> bool:
+    """Return True unless a baseline that never sees the model shows that texts are alike."""
+    return blind is None or blind.ranking is None or blind.separates
 
 
 def significance(*, same_form: bool) -> float:
@@ -193,12 +205,18 @@ def decide(
     return Decision(verdict, finding(evidence, benchmark, model), set_aside=set_aside)
 
 
+def area_in_words(area: Estimate) -> str:
+    """Return an AUROC with its interval, for a sentence; `area_with_interval` is for tables."""
+    level = f"{percent(area.level)} interval " if area.has_interval else ""
+    return f"{three_decimals(area.value)} ({level}{area_interval(area)})"
+
+
 def finding(evidence: Evidence, benchmark: str, model: str) -> str:
     """Return the result in one sentence, with its figures."""
     if evidence.separation is not None:
         return (
-            f"By {evidence.score}, seen samples of {benchmark} rank above samples never seen with AUROC "
-            f"{area_with_interval(evidence.separation)}, where chance is .5."
+            f"By {evidence.score}, seen samples of {benchmark} rank above samples never seen in this share of pairs "
+            f"(AUROC): {area_in_words(evidence.separation)}; .5 is chance."
         )
     if evidence.decides_by_form and evidence.form is not None:
         return form_finding(evidence.form, benchmark, model)
@@ -206,15 +224,15 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
         share = evidence.test.share.estimate
         return (
             f"Under {model}, {percent(share.value)} ({percent(share.level)} interval {percent(share.low)} to "
-            f"{percent(share.high)}) of {benchmark} looks trained on; had nothing leaked, scores this high would come "
-            f"up {in_cases(evidence.test.p_value)}."
+            f"{percent(share.high)}) of {benchmark} looks trained on; a benchmark that did not leak scores this high "
+            f"{in_cases(evidence.test.p_value)}."
         )
     if evidence.flagged is None:
         raise ValueError("evidence without a result has an obstacle, and no finding")
     return (
         f"{percent(evidence.flagged.rate.value)} of {benchmark} is flagged as familiar to {model}, where "
-        f"{percent(evidence.flagged.chance)} is chance; had nothing leaked, a share this high would come up "
-        f"{in_cases(evidence.flagged.p_value)}."
+        f"{percent(evidence.flagged.chance)} is chance; of a benchmark that did not leak as much or more is "
+        f"flagged {in_cases(evidence.flagged.p_value)}."
     )
 
 
@@ -234,7 +252,7 @@ def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float =
     if evidence.separation is None:
         possible.append(unfit_score(evidence.score))
     if evidence.decides_by_form and evidence.form is not None:
-        possible += form_obstacles(evidence.form, benchmark, model)
+        possible += form_obstacles(evidence.form, benchmark, model, significant=evidence.is_significant)
     else:
         possible += _obstacles_of_groups(evidence, result, benchmark, margin=margin)
     yield from filter(None, possible)
@@ -351,7 +369,7 @@ def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | No
         explanation = f"Whether {compared} differ in their very text was not measured: {reason}."
         return Obstacle(Undecided.NOT_MEASURED, explanation, is_confound=True)
     area = blind.ranking.auroc
-    reached = f"AUROC {area_with_interval(area)}, where chance is .5"
+    reached = f"AUROC {area_in_words(area)}; .5 is chance"
     if blind.separates:
         return Obstacle(
             Undecided.NOT_MEASURED,
@@ -397,8 +415,8 @@ def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
         shown = f"The lot of the release does not show in {model} ({named_p_value(adjusted)})"
         return f"{shown}, which is no evidence of absence."
     return (
-        f"{model} prefers the copies of {benchmark} that a lot chose: had it nothing of the publication, a result this "
-        f"clear would come up {in_cases(adjusted)}{condition}; it knows at least {lot.memorised} of {lot.tasks} tasks."
+        f"{model} prefers the copies of {benchmark} that a lot chose: a model without the publication shows a result "
+        f"this clear {in_cases(adjusted)}{condition}; it knows at least {lot.memorised} of {lot.tasks} tasks."
     )
 
 
@@ -417,7 +435,7 @@ def form_finding(form: FormTest, benchmark: str, model: str) -> str:
     )
 
 
-def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obstacle]:
+def form_obstacles(form: FormTest, benchmark: str, model: str, *, significant: bool) -> Iterator[Obstacle]:
     """Yield what stands in the way of a verdict by the residual, see the head of this file."""
     residual = form.residual
     if not residual.estimate.has_interval:
@@ -431,7 +449,7 @@ def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obsta
             is_confound=True,
         )
     sentence = form_finding(form, benchmark, model)
-    if form.is_familiar:
+    if significant:
         if not residual.nearest > 0:
             yield Obstacle(
                 Undecided.OUTSIDE,
@@ -467,7 +485,8 @@ def _easier_unseen_text(evidence: Evidence, benchmark: str) -> Obstacle | None:
 def _familiar_projects(evidence: Evidence, benchmark: str) -> Obstacle | None:
     """Return an obstacle where a benchmark shows no more than text of projects of which other texts were trained on."""
     test = evidence.test
-    if evidence.separation is not None or test is None or not test.p_beyond > SIGNIFICANCE:  # NaN: no allowance is made
+    # NaN: no allowance is made
+    if evidence.separation is not None or test is None or not test.p_beyond > evidence.largest_p_value:
         return None
     return Obstacle(
         Undecided.FAMILIAR_PROJECTS,

@@ -40,6 +40,7 @@ class MatchSettings(Thresholds):
         Literal["union", "hst", "winnowing", "vector"],
         Setting("Candidates by fingerprints, by vector, or by both."),
     ] = "union"
+    exact: Annotated[bool, Setting("Compare the vectors of all documents, also where the index has a graph.")] = False
     by: Annotated[
         Literal["function", "file"],
         Setting("function: each function, the lines outside of functions and the whole file. file: the whole alone."),

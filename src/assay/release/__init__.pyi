@@ -9,6 +9,7 @@ from .faces import test as test
 from .faces import twins as twins
 from .faces import verify as verify
 from .making import MadeRelease as MadeRelease
+from .making import changes_doctests_alone as changes_doctests_alone
 from .making import make_release as make_release
 from .naming import NameSources as NameSources
 from .power import measured_power as measured_power

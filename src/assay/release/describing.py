@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
+from math import floor
 from operator import attrgetter
 
 from assay.evaluation import SIGNIFICANCE
@@ -129,7 +130,7 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
         verdict="A trace of the release",
         because=(
             f"The model prefers the published copies to secret ones{honest}, but one clean model in "
-            f"{round(1 / SIGNIFICANCE)} shows as much."
+            f"{floor(1 / p)} shows as much."
         ),
         measured=measured,
         next_step="do not accuse on this alone; test with an older model as --parent, or with more tasks",

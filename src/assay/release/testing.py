@@ -8,7 +8,9 @@ The statistic was declared before data, and decided on plants (docs/results/rele
 standardised_within within the set of a task, Σ log(1 - ε + ε w).
 """
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,15 @@ from assay.datasets import scored_text
 from assay.errors import DataError
 from assay.evaluation import holm_adjusted
 from assay.files import parse_json, write_json
-from assay.models import CachedLogProbScorer, ModelSettings, display_name, is_server, open_model
+from assay.models import (
+    CachedLogProbScorer,
+    ModelSettings,
+    StatisticsCache,
+    cached_scorer,
+    display_name,
+    is_server,
+    open_model,
+)
 from assay.progress import inform
 from assay.release.making import today
 from assay.release.scored_copies import ReleasedCopies, TaskTest, VersionTest, single_tasks
@@ -124,12 +134,14 @@ def run_release_test(
         if settings.access == "gray" and server is not None:
             value, tranche = _spent(value, path, display_name(server), allowed=settings.spend)
         models = _models(model, settings, opened or ModelSettings())
-        copies = ReleasedCopies.scored(value, settings=settings, models=models, tranche=tranche)
-        value, versions = _logged(value, versions=copies.versions(), model=name, settings=settings)
-        write_secret(path, value)
-        single: tuple[TaskTest, ...] = ()
-        if settings.tasks and not (proven_only and not _is_proof(value, versions)):
-            single = single_tasks(copies, _strongest(versions).number)
+        # a model in memory may be trained on between two runs, and a server gets fresh copies each time
+        with _resumable(path, models, kept=isinstance(model, str) and server is None) as scorers:
+            copies = ReleasedCopies.scored(value, settings=settings, models=scorers, tranche=tranche)
+            value, versions = _logged(value, versions=copies.versions(), model=name, settings=settings)
+            single: tuple[TaskTest, ...] = ()
+            if settings.tasks and not (proven_only and not _is_proof(value, versions)):
+                single = single_tasks(copies, _strongest(versions).number)
+            write_secret(path, value)
     placebos = [entry.p_value for entry in value.tests if entry.placebo]
     return ReleaseTest(
         model=name,
@@ -209,6 +221,30 @@ def _models(
 
 def _uncached(model: Generator | LogProbScorer) -> Generator | LogProbScorer:
     return model.scorer if isinstance(model, CachedLogProbScorer) else model
+
+
+@contextmanager
+def _resumable(
+    secret: Path, models: Sequence[Generator | LogProbScorer], *, kept: bool
+) -> Iterator[list[Generator | LogProbScorer]]:
+    """Keep what models compute in a private folder beside the secret: a killed test goes on when it is repeated.
+
+    The folder holds token ids, which are the copies: it is removed when the test is logged.
+
+    Raises:
+        DataError: the folder is a link.
+        CacheError: its file cannot be written.
+    """
+    if not kept:
+        yield list(models)
+        return
+    folder = secret.resolve().with_name(f".{secret.resolve().name}.scores")
+    if folder.is_symlink():
+        raise DataError(f"{folder} is a link; expected a folder of this test, or nothing")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with StatisticsCache(folder / "scores.sqlite") as cache:
+        yield [cached_scorer(model, cache) if isinstance(model, LogProbScorer) else model for model in models]
+    shutil.rmtree(folder)
 
 
 def _strongest(versions: Sequence[VersionTest]) -> VersionTest:

@@ -49,6 +49,7 @@ from .terminal import print_table as print_table
 from .wording import area_interval as area_interval
 from .wording import area_with_interval as area_with_interval
 from .wording import cell_text as cell_text
+from .wording import counts_by_reason as counts_by_reason
 from .wording import decimal as decimal
 from .wording import four_digits as four_digits
 from .wording import in_cases as in_cases

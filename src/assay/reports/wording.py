@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -140,6 +140,11 @@ def number_of(amount: float, noun: str) -> str:
     """Return `1 sample`, `12 samples`, `10,000 samples`."""
     digits = f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:g}"
     return f"{digits} {noun}{'' if amount == 1 else 's'}"
+
+
+def counts_by_reason(counts: Mapping[str, int]) -> str:
+    """Return `3 binary, 1,200 too large`."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -69,7 +69,9 @@ class SegmentFile(ABC):
         # a number above all others would be looked up behind the last one: it is compared with that, and differs
         at = at.clip(max=max(len(self.documents) - 1, 0))
         present: BooleanArray = self.documents[at] == documents if len(self.documents) else np.zeros(len(at), np.bool_)
-        return present & ~np.isin(documents, self.dead)
+        # a binary search for each, because a search by vector asks for a few documents among millions of dead ones
+        dead = np.searchsorted(self.dead, documents, "right") > np.searchsorted(self.dead, documents, "left")
+        return present & ~dead
 
     def without(self, dead: NDArray[Any]) -> Self:
         """Return the same file with these documents, ascending, as the removed ones."""
@@ -167,6 +169,7 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
                     f"expected format {cls.FORMAT}; `assay index verify --repair` computes them again"
                 )
             index = cls(folder, cls.shape_in(manifest), generation)
+            index.read_further(manifest)
             for entry in manifest[cls.ENTRIES]:
                 try:
                     file = index._with_dead(index.open_file(index._place(entry["name"]), entry), entry)
@@ -214,6 +217,9 @@ class SegmentedIndex(ABC, Generic[File, Shape]):
     @abstractmethod
     def write_file(self, path: Path, files: Sequence[File]) -> dict[str, Any]:
         """Write the living documents of several files to a new one, and return its entry in a manifest."""
+
+    def read_further(self, manifest: Mapping[str, Any]) -> None:
+        """Read what a manifest has beside its list of files; nothing, unless a subclass writes more."""
 
     def visible(self) -> list[File]:
         """Return all files, those in memory last."""

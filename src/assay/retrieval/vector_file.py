@@ -116,10 +116,26 @@ class VectorRows:
             products = sign_products(self.signs, _bit_planes(vector))
             products[~living] = np.iinfo(np.int32).min
             living &= products >= np.partition(products, -compared)[-compared]
-        rows = np.flatnonzero(living)
+        return self.cosines(vector, np.flatnonzero(living))
+
+    def cosines(self, vector: Float32Array, rows: Int64Array) -> tuple[DocumentIds, Float32Array]:
+        """Return the documents of some rows, int64 [m], and the cosines of their vectors, float32 [m]."""
         query, scale = _rounded_query(vector)
         cosines = (dot_products(self.values, rows, query) * (self.scales[rows] * scale)).astype(np.float32)
         return self.documents[rows], cosines
+
+    def rows_of(self, documents: DocumentIds) -> Int64Array:
+        """Return the rows of some documents, int64 [m]; of absent ones none."""
+        first = np.searchsorted(self.documents, documents, "left")
+        counts = np.searchsorted(self.documents, documents, "right") - first
+        # the rows of a document lie together: its first, as often as it has rows, plus 0, 1, 2 …
+        starts = np.cumsum(counts) - counts
+        return np.repeat(first - starts, counts) + np.arange(counts.sum())
+
+    def after(self, document: int) -> "VectorRows":
+        """Return the vectors of the documents above a number."""
+        rows = slice(int(np.searchsorted(self.documents, document, "right")), None)
+        return VectorRows(self.documents[rows], self.scales[rows], signs=self.signs[rows], values=self.values[rows])
 
 
 def row_bytes(dimensions: int) -> int:

@@ -3,16 +3,18 @@
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from assay.errors import CorpusIndexError, plain_reason
+from assay.errors import CorpusIndexError, MissingExtra, plain_reason
 from assay.retrieval.generations import durable_writer
 from assay.retrieval.segmented import NO_DOCUMENTS, SegmentedIndex, SegmentFile
 from assay.retrieval.vector_file import DocumentIds, VectorRows, parts
+from assay.retrieval.vector_graph import GRAPH_FROM, LATE_SHARE, VectorGraph, build_graph
 from assay.types import Float32Array
 
 MOST_DIMENSIONS = 1 << 16
@@ -23,6 +25,9 @@ CHECKED_WHEN_OPENED = 1 << 26
 """Bytes of a file up to which its checksum is compared when it is opened; `check` compares all."""
 
 READ_AT_ONCE = 1 << 24
+
+MOST_BY_GRAPH = 1 / 4
+"""Share of the vectors up to which a graph is asked for so many: beyond, comparing all of them is quicker."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +58,11 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
 
     A document has one vector or several; the nearest of them counts. All vectors of a document are in one file. A
     search compares the signs of all vectors, and computes the cosines of those that agree most; see
-    `VectorRows.nearest`.
+    `VectorRows.nearest`. From `GRAPH_FROM` vectors on a graph chooses them, if there is one: see `connect`.
+
+    Attributes:
+        graph: of the vectors, None without one.
+        graph_fault: why a graph that the manifest has cannot be used; "" where it can, or has none.
     """
 
     PART, FORMAT, ENTRIES, SUFFIX = "vectors", 3, "files", "vectors"
@@ -63,6 +72,8 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
     def __init__(self, folder: Path, shape: int, generation: int = 0) -> None:
         super().__init__(folder, shape, generation)
         self.described = {"dimensions": shape}
+        self.graph: VectorGraph | None = None
+        self.graph_fault = ""
 
     def add(self, documents: DocumentIds, vectors: Float32Array) -> None:
         """Add documents that are not in the index.
@@ -80,8 +91,13 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
         if sum(map(attrgetter("weight"), self._added)) >= LARGEST_BUFFER:
             self.spill()
 
-    def search(self, vector: Float32Array, n: int) -> tuple[DocumentIds, Float32Array]:
+    def search(self, vector: Float32Array, n: int, *, exact: bool = False) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents nearest to a vector, nearest first; of equally near ones the smaller number first.
+
+        Args:
+            vector: float32 [d].
+            n: documents at most.
+            exact: compute the cosines of all vectors.
 
         Returns:
             Documents, int64 [m], and cosine similarities of their nearest vectors, float32 [m]; m <= n.
@@ -93,7 +109,18 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
             raise CorpusIndexError(
                 f"{self.folder}: damaged: vectors of {self.shape} components, the encoder's have {vector.size}"
             )
-        nearest = [file.rows.nearest(vector, n, file.dead) for file in self.visible()]
+        near = None if exact else self._proposed(vector, n)
+        last, compared = -1, n
+        nearest = []
+        if near is not None and self.graph is not None:
+            nearest = [file.rows.cosines(vector, file.rows.rows_of(near)) for file in self.visible()]
+            last = self.graph.last
+        if exact:
+            compared = self.weight
+        # the others: all, or those that were added since the graph was built
+        for file in self.visible():
+            if len(rows := file.rows.after(last)):
+                nearest.append(rows.nearest(vector, compared, file.dead))
         documents, similarities = map(
             np.concatenate, zip((NO_DOCUMENTS, np.zeros(0, np.float32)), *nearest, strict=True)
         )
@@ -103,6 +130,103 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
         # the nearest vector of each document, in the order of nearness
         first = np.sort(np.unique(documents, return_index=True)[1])[:n]
         return documents[first], similarities[first]
+
+    def _proposed(self, vector: Float32Array, n: int) -> DocumentIds | None:
+        """Return at least n living documents near to a vector by the graph; None where all have to be compared."""
+        width = n
+        # removed documents keep their nodes, and a document may have several: the search widens until n are left
+        while self.graph is not None and width <= len(self.graph) * MOST_BY_GRAPH:
+            near = np.unique(self.graph.nearest(vector, width))
+            living = near[self.holds(near)]
+            if len(living) >= n:
+                return living
+            width *= 4
+        return None
+
+    @property
+    def is_connected(self) -> bool:
+        """True if a search is logarithmic, or the vectors are too few to need it."""
+        return self.graph is not None or self.weight < GRAPH_FROM
+
+    @property
+    def connected(self) -> int:
+        """Number of vectors in the graph; 0 without one."""
+        return 0 if self.graph is None else len(self.graph)
+
+    @property
+    def weight(self) -> int:
+        """Number of vectors, those of removed documents included."""
+        return sum(map(attrgetter("weight"), self.visible()))
+
+    def connect(self) -> None:
+        """Build the graph, or bring it up to the documents, where that is due; `commit` makes it durable.
+
+        Raises:
+            CorpusIndexError: the disk is full.
+            MissingExtra: usearch is not installed.
+        """
+        self.spill()
+        if self.weight < GRAPH_FROM:
+            self.take_graph(None)
+            return
+        graph = self.graph
+        if graph is not None:
+            late = sum(len(file.rows.after(graph.last)) for file in self._files)
+            gone = len(graph) - (self.weight - late - sum(map(removed_rows, self._files)))
+            if gone > LATE_SHARE * len(graph):
+                graph = None
+            elif late <= LATE_SHARE * len(graph):
+                return
+        last = -1 if graph is None else graph.last
+        rows = [(file.rows.after(last), file.dead) for file in self._files]
+        self._numbers += 1
+        path = self.folder / f"{self._numbers:010d}.graph"
+        self.take_graph(build_graph(path, rows, dimensions=self.shape, before=graph))
+
+    def take_graph(self, entry: Mapping[str, Any] | None) -> None:
+        """Use the graph of this entry from now on, or none."""
+        before = self.described.get("graph")
+        self.described = {"dimensions": self.shape}
+        self.graph, self.graph_fault = None, ""
+        if entry is not None:
+            self.described["graph"] = dict(entry)
+            self.graph = VectorGraph.open(self._place(entry["name"]), entry, self.shape)
+        self._changed |= self.described.get("graph") != before
+
+    def read_further(self, manifest: Mapping[str, Any]) -> None:
+        """Open the graph. One that cannot be used changes no answer: all vectors are compared, as without one."""
+        entry = manifest.get("graph")
+        if entry is None:
+            return
+        self.described = {"dimensions": self.shape, "graph": entry}
+        try:
+            self.graph = VectorGraph.open(self._place(entry["name"]), entry, self.shape)
+        except (CorpusIndexError, MissingExtra) as error:
+            self.graph_fault = str(error)
+
+    def check(self) -> None:
+        """Read every file in full; see `SegmentedIndex`. A graph that cannot be read without usearch is not checked."""
+        super().check()
+        if self.graph is not None:
+            self.graph.check(self.folder)
+        elif self.graph_fault and find_spec("usearch"):
+            raise CorpusIndexError(self.graph_fault)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the files, the graph among them."""
+        return super().bytes + int(self.described.get("graph", {}).get("bytes", 0))
+
+    def _names(self, manifest: Mapping[str, Any]) -> set[str]:
+        graph = manifest.get("graph")
+        return super()._names(manifest) | ({graph["name"]} if graph else set())
+
+    @classmethod
+    def salvage(cls, folder: Path, shape: int, generation: int) -> Self:
+        """See `SegmentedIndex`; the graph is dropped, because it may be of damaged vectors."""
+        index = super().salvage(folder, shape, generation)
+        index.take_graph(None)
+        return index
 
     @classmethod
     def shape_in(cls, manifest: Mapping[str, Any]) -> int:
@@ -138,3 +262,8 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
         if size <= CHECKED_WHEN_OPENED:
             file.check(self.folder)
         return file
+
+
+def removed_rows(file: VectorFile) -> int:
+    """Return the number of vectors of removed documents in a file."""
+    return len(file.rows.rows_of(file.dead))

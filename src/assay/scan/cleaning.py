@@ -8,11 +8,11 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from io import BufferedReader
-from pathlib import Path
-from typing import IO, Any
+from io import BufferedReader, BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, TypeVar
 
 import pyarrow as pa
 
@@ -21,8 +21,10 @@ from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM
 from assay.errors import DataError
 from assay.files import atomic_file
 from assay.guard import LONGEST_LINE
-from assay.scan.reading import BROKEN, DELIMITED, FAULTS, PARQUET, csv_records, json_document, unpacked
+from assay.scan.reading import BROKEN, DELIMITED, FAULTS, PARQUET, array_items, csv_records, json_form, unpacked
 from assay.scan.shapes import sisters_name
+
+T = TypeVar("T")
 
 _PACKERS: dict[str | None, Any] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="wb", mtime=0),
@@ -33,61 +35,69 @@ _PACKERS: dict[str | None, Any] = {
 """Compression → what writes it."""
 
 
-def write_clean(source: str, target: Path, removed: Collection[int | str]) -> None:
-    """Write a file without some of its rows or members; a plain file that holds a task is left out.
+def write_clean(source: str, target: Path, removed: Collection[int | str], *, is_cut: bool = False) -> None:
+    """Write a file without some of its rows or members, or not at all.
 
     Args:
         source: the file.
         target: its copy.
-        removed: rows from 1, or members of an archive; "" for a plain file.
+        removed: rows from 1, or members of an archive; "" for the file.
+        is_cut: a fault ended the file; its copy ends before it.
 
     Raises:
-        DataError: the copy cannot be written, or rows of this form cannot be left out.
+        DataError: the copy cannot be written.
     """
     place = Path(source)
+    if "" in removed:
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
-    if not removed:
+    if not removed and not is_cut:
         shutil.copyfile(place, target)
         return
     rows = {number for number in removed if isinstance(number, int)}
-    members = {name for name in removed if isinstance(name, str)}
-    if "" in members:
-        target.unlink(missing_ok=True)
-        return
     with place.open("rb") as file:
         head = file.read(len(ARROW_FILE))
     with atomic_file(target) as out:
         if is_archive(place):
-            _members(place, out, members)
+            _members(place, out, {name for name in removed if isinstance(name, str)})
         elif head.startswith(PARQUET):
             _parquet(place, out, rows)
         elif head == ARROW_FILE or head.startswith(ARROW_STREAM):
             _arrow(place, out, rows, is_file=head == ARROW_FILE)
-        elif DELIMITED & {suffix.lower() for suffix in place.suffixes}:
-            _lines(place, out, rows, delimited=True)
         else:
-            _lines(place, out, rows, delimited=False)
+            with _packed(place, out) as written:
+                for line in _kept_pieces(place, rows):
+                    written.write(line)
 
 
-def _lines(place: Path, out: IO[bytes], rows: Collection[int], *, delimited: bool) -> None:
-    with _packed(place, out) as written:
-        for line in _kept_lines(place, rows, delimited=delimited):
-            written.write(line)
+def _until_fault(pieces: Iterator[T]) -> Iterator[T]:
+    """Yield what comes before the fault that ended the scan."""
+    with suppress(*FAULTS, DataError, tarfile.TarError):
+        yield from pieces
 
 
-def _kept_lines(place: Path, rows: Collection[int], *, delimited: bool) -> Iterator[bytes]:
-    """Yield the lines that stay; a fault of the stream ends them where it ended the scan."""
-    try:
-        document = None if delimited else json_document(place)
-        if document is not None:
-            yield _array_without(place, document, rows)
+def _kept_pieces(place: Path, rows: Collection[int]) -> Iterator[bytes]:
+    """Yield what stays of lines, records or an array."""
+    with unpacked(place) as stream:
+        if DELIMITED & {suffix.lower() for suffix in place.suffixes}:
+            pieces = _numbered_records(stream)
+        elif json_form(place) == "array":
+            yield from _array_without(rows, stream)
             return
-        with unpacked(place) as stream:
-            for number, line in _numbered_records(stream) if delimited else _numbered_lines(stream):
-                if number not in rows:
-                    yield line
-    except FAULTS:
-        return
+        else:
+            pieces = _numbered_lines(stream)
+        for number, piece in _until_fault(pieces):
+            if number not in rows:
+                yield piece
+
+
+def _array_without(rows: Collection[int], stream: BufferedReader) -> Iterator[bytes]:
+    between = "["
+    for number, item in enumerate(_until_fault(array_items(stream)), 1):
+        if number not in rows:
+            yield f"{between}{json.dumps(item, ensure_ascii=False)}".encode("utf-8", "surrogatepass")
+            between = ",\n"
+    yield b"[]\n" if between == "[" else b"]\n"
 
 
 def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
@@ -99,11 +109,13 @@ def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
 
 
 def _numbered_records(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
-    """Yield the records of CSV with their row, 0 for the header and what is no record."""
+    """Yield the records of CSV with their row, 0 for the header and empty lines; broken quotes end them."""
     number = -1
     for line, record in csv_records(stream):
+        if record == BROKEN:
+            return
         number += bool(record)
-        yield number if record and record != BROKEN else 0, line
+        yield number if record else 0, line
 
 
 @contextmanager
@@ -117,16 +129,6 @@ def _packed(place: Path, out: IO[bytes]) -> Iterator[Any]:
         yield written
 
 
-def _array_without(place: Path, value: object, rows: Collection[int]) -> bytes:
-    """Return an array of rows without some of them."""
-    if not isinstance(value, list):
-        raise DataError(
-            f"{place}: a row of it holds a task, and can only be left out of JSON lines or an array of rows"
-        )
-    kept = (json.dumps(row, ensure_ascii=False) for number, row in enumerate(value, 1) if number not in rows)
-    return f"[{f',{chr(10)}'.join(kept)}]\n".encode("utf-8", "surrogatepass")
-
-
 def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415  slow to import, and few files are Parquet
 
@@ -135,8 +137,7 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
     compression = "none" if column == "UNCOMPRESSED" else column.lower()
     first = 1
     with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
+        for table in _until_fault(map(file.read_row_group, range(file.num_row_groups))):
             written.write_table(table.filter(_kept(first, table.num_rows, rows)))
             first += table.num_rows
 
@@ -144,11 +145,11 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
 def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool) -> None:
     with pa.memory_map(str(place)) as mapped:
         reader = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
-        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
         opened = pa.ipc.new_file if is_file else pa.ipc.new_stream
         first = 1
         with opened(out, reader.schema) as written:
-            for batch in batches:
+            for batch in _until_fault(batches):
                 written.write_batch(batch.filter(_kept(first, batch.num_rows, rows)))
                 first += batch.num_rows
 
@@ -157,22 +158,25 @@ def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401
     return pa.array([number not in rows for number in range(first, first + count)])
 
 
-def _members(place: Path, out: IO[bytes], members: set[str]) -> None:
+def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
+    # an archive inside the archive goes as a whole, and so do all sisters of a row of a WebDataset
+    around = {str(folder) for name in removed for folder in PurePosixPath(name).parents}
+    left_out = around.union(removed)
     if archive_form(place) == "zip":
         with zipfile.ZipFile(place) as archive, zipfile.ZipFile(out, "w") as written:
             for entry in archive.infolist():
-                if inside(entry.filename) not in members:
+                if entry.is_dir() or inside(entry.filename) not in left_out:
                     written.writestr(entry, archive.read(entry))
         return
-    with (
-        _packed(place, out) as packed,
-        place.open("rb") as raw,
-        decompressed(raw) as stream,
-        tarfile.open(fileobj=stream, mode="r|") as archive,
-        tarfile.open(fileobj=packed, mode="w|") as written,
-    ):
-        for member in archive:
+    with _packed(place, out) as packed, tarfile.open(fileobj=packed, mode="w|") as written:
+        for member, content in _until_fault(_tar_members(place)):
             name = inside(member.name) or ""
-            # all sisters of a row of a WebDataset go together
-            if members.isdisjoint({name, sisters_name(name)}):
-                written.addfile(member, archive.extractfile(member) if member.isfile() else None)
+            if member.isdir() or left_out.isdisjoint({name, sisters_name(name)}):
+                written.addfile(member, BytesIO(content))
+
+
+def _tar_members(place: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    with place.open("rb") as raw, decompressed(raw) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            yield member, content.read() if content else b""

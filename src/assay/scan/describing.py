@@ -1,19 +1,19 @@
-"""The answer of a scan as a report: the first screen, a table of benchmarks, the places with both texts."""
+"""The answer of a scan as a report: the first screen, a table of benchmarks, the places, both texts side by side."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import repeat, starmap
+from itertools import chain, starmap
 from operator import attrgetter
 
-from assay.reports import Answer, Column, Report, Row, Table, describe, number_of
-from assay.scan.evidence import SCAN_STATUSES, ScanPlace, TaskEvidence, evidence_rows
+from assay.reports import Answer, Column, Juxtaposition, Report, Row, Table, describe, number_of
+from assay.scan.evidence import SCAN_STATUSES, ScanPlace, evidence_rows
 from assay.scan.scanning import CorpusScan
 
-MOST_ROWS = 50
-"""Places that the table lists; the evidence has all."""
-QUOTED = 400
-"""Characters of each text in the table."""
+_SHAPES = (Column("shape"), Column("texts", "count"))
+FIRST_ROWS, MOST_ROWS = 8, 50
+"""Tasks in rows of the corpus that the first screen and the report list."""
 RECALL: Mapping[str, float] = {
     "word for word": 0.996,
     "translated comments": 0.967,
@@ -31,24 +31,21 @@ LIMIT = (
 @describe.register
 def _(scanned: CorpusScan) -> Report:
     """Return the report of a scan."""
-    places: list[tuple[TaskEvidence, ScanPlace]] = []
-    for task in scanned.tasks("found"):
-        places += zip(repeat(task), task.places)
-    tables = [
-        _benchmarks(scanned),
-        _counted("shapes", title="What was read", first="shape", counts=scanned.shapes, what="texts"),
-    ]
-    if scanned.unread:
-        tables.append(
-            _counted("unread", title="What was not read", first="reason", counts=scanned.unread, what="texts and files")
-        )
+    places = _shown_places(scanned)
+    tables = [_benchmarks(scanned)]
     if places:
-        tables.append(_places(places[:MOST_ROWS]))
+        tables.append(_places("places", "Tasks in the corpus", places[:FIRST_ROWS]))
+    tables.append(Table("shapes", "What was read", _SHAPES, rows=tuple(map(Row, scanned.shapes.items()))))
+    if scanned.unread:
+        tables.append(_unread(scanned))
+    first_screen = len(tables)
+    if len(places) > FIRST_ROWS:
+        tables.append(_places("more-places", "Further tasks in the corpus", places[FIRST_ROWS:MOST_ROWS]))
     notes = [LIMIT]
     if len(places) > MOST_ROWS or scanned.more:
         notes.append(
-            f"The table lists {min(len(places), MOST_ROWS)} of {len(places) + scanned.more:,} places; the evidence "
-            f"(-o) has {len(places):,}."
+            f"The tables list {min(len(places), MOST_ROWS)} rows and files of the corpus; the evidence (-o) has "
+            f"{_all_places(scanned) - scanned.more:,} places of {_all_places(scanned):,}."
         )
     return Report(
         title=f"Do these training data hold tasks of {', '.join(scanned.evidence.benchmarks)}?",
@@ -59,7 +56,8 @@ def _(scanned: CorpusScan) -> Report:
         notes=tuple(notes),
         data=_data(scanned),
         kind="scan of training data",
-        on_first_screen=2 + bool(scanned.unread),
+        on_first_screen=first_screen,
+        juxtapositions=tuple(map(_side_by_side, chain.from_iterable(map(_ShownPlace.pairs, places[:MOST_ROWS])))),
     )
 
 
@@ -67,12 +65,14 @@ def _answer(scanned: CorpusScan) -> Answer:
     holders, short = scanned.tasks("found"), scanned.tasks("too short to tell")
     read = f"{', '.join(starmap('{} ({:,})'.format, scanned.shapes.items()))} in " + number_of(scanned.files, "file")
     if scanned.evidence.unread:
-        read += f"; not read: {scanned.evidence.unread:,}"
+        reason = next(iter(scanned.unread))
+        read += f"; not read: {scanned.evidence.unread:,}, such as {scanned.first[reason]} ({reason})"
     measured = f"{len(holders):,} of {number_of(len(scanned.evidence.tasks), 'task')} found. Read: {read}."
     if holders:
-        because = "Texts of the corpus hold tasks of the benchmark; -v names file, row and line."
+        because = f"{number_of(scanned.rows, 'row')} or files of the corpus hold tasks of the benchmark."
         if scanned.clean is not None:
-            because += f" {scanned.clean} has the corpus without {number_of(scanned.rows, 'row')} or files."
+            because += f" {scanned.clean} has the corpus without them"
+            because += f" and without {scanned.skipped:,} that were not read." if scanned.skipped else "."
         return Answer("Found", because=because, measured=measured, next_step=_next_step(scanned))
     if scanned.evidence.unread:
         return Answer(
@@ -109,6 +109,10 @@ def data_card_paragraph(scanned: CorpusScan) -> str:
     )
 
 
+def _all_places(scanned: CorpusScan) -> int:
+    return scanned.more + sum(len(task.places) for task in scanned.evidence.tasks)
+
+
 def _card_sentence(scanned: CorpusScan, benchmark: str) -> str:
     holders, short = (scanned.tasks(status, benchmark) for status in ("found", "too short to tell"))
     total = Counter(map(attrgetter("benchmark"), scanned.evidence.tasks))[benchmark]
@@ -130,22 +134,71 @@ def _benchmarks(scanned: CorpusScan) -> Table:
     return Table("benchmarks", "Tasks of each benchmark", columns, rows=tuple(rows))
 
 
-def _counted(name: str, title: str, first: str, counts: Mapping[str, int], what: str) -> Table:
-    rows = tuple(Row((key, count)) for key, count in counts.items())
-    return Table(name, title, (Column(first), Column(what, "count")), rows=rows)
+def _unread(scanned: CorpusScan) -> Table:
+    rows = [Row((reason, count, scanned.first[reason])) for reason, count in scanned.unread.items()]
+    columns = (Column("reason"), Column("rows and files", "count"), Column("the first"))
+    return Table("unread", "What was not read", columns, rows=tuple(rows))
 
 
-def _places(places: "list[tuple[TaskEvidence, ScanPlace]]") -> Table:
+@dataclass(frozen=True, slots=True)
+class _ShownPlace:
+    """A task in a row of the corpus, and the places of its parts there."""
+
+    task_id: str
+    places: tuple[ScanPlace, ...]
+
+    @property
+    def task(self) -> str:
+        """The task, and those that share its text here."""
+        shared = self.places[0].shared_with
+        return f"{self.task_id} (shares text with {shared})" if shared else self.task_id
+
+    def listed(self, name: str) -> str:
+        """Return what the places say, each once: "docstring, solution"."""
+        return ", ".join(dict.fromkeys(map(attrgetter(name), self.places)))
+
+    def pairs(self) -> list[tuple[str, ScanPlace]]:
+        """Return the task with each of its places."""
+        return [(self.task, place) for place in self.places]
+
+
+def _shown_places(scanned: CorpusScan) -> list[_ShownPlace]:
+    """Return the tasks that were found, by file and row."""
+    rows: dict[tuple[object, ...], list[ScanPlace]] = {}
+    for task in scanned.tasks("found"):
+        for place in task.places:
+            rows.setdefault((place.source, place.row or 0, task.benchmark, task.task_id), []).append(place)
+    return [_ShownPlace(str(key[-1]), tuple(rows[key])) for key in sorted(rows)]
+
+
+def _places(name: str, title: str, places: Sequence[_ShownPlace]) -> Table:
     columns = (
-        Column("task", "name", lambda pair: pair[0].task_id),
-        Column("part", get=lambda pair: pair[1].part),
-        Column("how", get=lambda pair: pair[1].how),
-        Column("share", "share", lambda pair: pair[1].share),
-        Column("place", get=lambda pair: scan_place_text(pair[1])),
-        Column("the task", get=lambda pair: pair[1].task_text[:QUOTED], optional=True),
-        Column("the corpus", get=lambda pair: pair[1].source_text[:QUOTED], optional=True),
+        Column("task", "name", attrgetter("task")),
+        Column("part", get=lambda shown: shown.listed("part")),
+        Column("how", get=lambda shown: shown.listed("how")),
+        Column("share", "share", lambda shown: shown.places[0].share),
+        Column("place", get=lambda shown: scan_place_text(shown.places[0])),
     )
-    return Table.of("places", "Tasks in the corpus", items=places, columns=columns)
+    return Table.of(name, title, items=places, columns=columns)
+
+
+def _side_by_side(pair: tuple[str, ScanPlace]) -> Juxtaposition:
+    """Return both texts of a place, with the lines that they share."""
+    task, place = pair
+    mine, theirs = _lines_of(place.task_text), _lines_of(place.source_text)
+    return Juxtaposition(
+        title=scan_place_text(place),
+        about=f"{task}: {place.part}, {place.how}, {place.share:.0%} of it",
+        entries=(),
+        chosen=None,
+        left=("The task", place.task_text),
+        right=("The corpus", place.source_text),
+        marked=tuple(mine & theirs - {""}),
+    )
+
+
+def _lines_of(text: str) -> set[str]:
+    return {" ".join(line.split()) for line in text.splitlines()}
 
 
 def scan_place_text(place: ScanPlace) -> str:
@@ -153,6 +206,8 @@ def scan_place_text(place: ScanPlace) -> str:
     place_text = place.source
     if place.row is not None:
         place_text += f" row {place.row}"
+    if place.field:
+        place_text += f", {place.field}"
     place_text += f" line {place.first_line}"
     if place.last_line > place.first_line:
         place_text += f"-{place.last_line}"
@@ -169,7 +224,9 @@ def _data(scanned: CorpusScan) -> dict[str, object]:
         "bytes_compared": scanned.size,
         "shapes": dict(scanned.shapes),
         "not_read": dict(scanned.unread),
+        "first_not_read": dict(scanned.first),
         "rows_with_tasks": scanned.rows,
+        "rows_not_read": scanned.skipped,
         "places_left_out": scanned.more,
         "counts": {status: counts[status] for status in SCAN_STATUSES},
         "evidence": list(evidence_rows(evidence)),

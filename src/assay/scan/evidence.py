@@ -39,8 +39,10 @@ class ScanPlace:
         share: of the part that the place holds, 0 to 1.
         source: file of the corpus; for an archive its path, an exclamation mark and the member.
         row: of the file, from 1; None for a plain file.
-        first_line: of the text, from 1.
+        field: of the row, with dots, where the place begins: `messages.1.content`; "" for a plain file.
+        first_line: of that text, from 1.
         last_line: included.
+        shared_with: ids of other tasks of the benchmark that have the same text, joined by commas.
         task_text: the part of the task.
         source_text: what the place holds.
     """
@@ -54,6 +56,8 @@ class ScanPlace:
     last_line: int
     task_text: str
     source_text: str
+    field: str = ""
+    shared_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +202,8 @@ _PLACE_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "last_line": int,
     "task_text": str,
     "source_text": str,
+    "field": str,
+    "shared_with": str,
 }
 
 

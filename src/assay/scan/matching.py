@@ -1,8 +1,8 @@
 """Parts of tasks found in texts: a first stage that passes over most texts, and a judgement of the rest.
 
 *First stage* (`assay.scan.screening`). Runs of a few units of every part are in one table. A part is a candidate where
-a text has `LEAST_RUNS` of its runs. Runs that ordinary code is full of are in the table only where a part has no
-others.
+a text has `LEAST_RUNS` of its runs near each other, by the bits that they carry. Runs that ordinary code is full of are
+in the table only where a part has no others.
 
 *Judgement.* The stretch of the text that covers most of the part is compared with it: the share of its units that are
 covered, and how many bits they carry (`assay.scan.rarity`). Chance does not repeat many bits: the corpus and the
@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +23,17 @@ from numpy.typing import NDArray
 from assay.retrieval.compiled import compiled
 from assay.scan.evidence import ScanPlace
 from assay.scan.rarity import rarity
-from assay.scan.screening import RUN, RunTable, Screen, run_hashes
+from assay.scan.screening import RUN, Counters, RunTable, Screen, WeighedRuns, run_hashes
 from assay.scan.tasks import CODE_PARTS, ScannedTask
 from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams
-from assay.types import BooleanArray, Float32Array
+from assay.types import BooleanArray, Float32Array, Float64Array
 
 FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
 """UnitSequence of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
-LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.35}
-"""Share of the runs of a part in the table that a candidate has."""
+LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.55}
+"""Share of the bits of the runs of a part in the table that a candidate has near each other."""
 LEAST_SHARE: Mapping[UnitForm, float] = {"words": 0.5, "tokens": 0.8}
 SURE: Mapping[UnitForm, float] = {"words": 55.0, "tokens": 70.0}
 """Bits from which a whole part is no chance."""
@@ -40,6 +41,7 @@ FEW, SURE_FEW = 25, 80.0
 """Tokens below which a whole part needs more bits: with other names, everybody writes a few lines alike."""
 SURE_SHARE: Mapping[UnitForm, float] = {"words": 120.0, "tokens": 120.0}
 """Bits from which a share of a part is no chance."""
+LOOKUP = np.uint64(1 << 13)
 RUN_COST = 14.0
 """Bits that a run costs: it could begin anywhere in the stretch, and idioms of a few units are everywhere."""
 REPEATED_BITS = 0.5
@@ -50,6 +52,12 @@ SHORT_BITS = 8.0
 """Bits of a part from which it counts together with others."""
 ENTRY_BITS = 16.0
 """Bits that the name of the function counts at most."""
+BLIND_SHARE = 0.9
+"""Share of a text that is known where names do not count."""
+MORE_BITS = 1.05
+"""Bits of a stretch over those of another from which it says more."""
+MOST_NAMED = 5
+"""Other tasks that are named with a place."""
 LONGEST_QUOTE = 4000
 """Characters of each of the two texts of a place."""
 PROSE_PARTS = frozenset({"docstring", "issue"})
@@ -59,6 +67,15 @@ DISJOINT = ("docstring", "solution", "tests")
 """Parts that hold nothing of each other, so their bits add up."""
 
 _MARKS = re.compile(rb"\w+|(?!,\s*[)\]}])[^\w\s]")
+
+
+class RunLookup(NamedTuple):
+    """Short runs of a part: in their order, ascending, where each of these is, and marks of their lowest bits."""
+
+    runs: UnitHashes
+    ascending: UnitHashes
+    order: NDArray[np.intp]
+    marks: BooleanArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +118,22 @@ class PartUnits:
         return bits
 
     @cached_property
+    def sums(self) -> Float64Array:
+        """Bits before each unit, and of all."""
+        return np.append(0.0, np.cumsum(self.bits, dtype=np.float64))
+
+    @property
     def total(self) -> float:
         """Bits of all units."""
-        return float(self.bits.sum())
+        return float(self.sums[-1])
+
+    @cached_property
+    def lookup(self) -> RunLookup:
+        """The short runs, prepared for a search."""
+        order = np.argsort(self.fine, kind="stable")
+        marks = np.zeros(LOOKUP, np.bool_)
+        marks[self.fine % LOOKUP] = True
+        return RunLookup(self.fine, self.fine[order], order, marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +156,11 @@ class CoveredPart:
     last: int
     of_part: tuple[int, int]
 
+    def lies_in(self, other: "CoveredPart") -> bool:
+        """Return True if another stretch has this one; a tenth may stand out, such as a bracket after the words."""
+        common = min(self.last, other.last) - max(self.first, other.first)
+        return common >= WHOLE * (self.last - self.first)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskMatch:
@@ -135,13 +170,19 @@ class TaskMatch:
     place: ScanPlace
 
 
-def _rare_runs(part: PartUnits) -> UnitHashes:
-    """Return the runs of a part that ordinary code is not full of; all of them where it has no others."""
+def _widest(part: PartUnits) -> int:
+    """Return the units of the widest stretch that a part can lie in."""
+    return int(1.5 * len(part.units)) + 10
+
+
+def _rare_runs(part: PartUnits) -> WeighedRuns:
+    """Return the runs of a part that ordinary code is not full of, all where it has no others, with their bits."""
     if len(part.units) < RUN[part.form]:
-        return np.empty(0, np.uint64)
+        return np.empty(0, np.uint64), np.empty(0, np.int32)
     sums = np.convolve(part.bits, np.ones(RUN[part.form], np.float32), "valid")
-    runs = run_hashes(part.text, part.form)
-    return np.unique(runs[sums >= min(RARE[part.form], float(np.median(sums)))])
+    runs, first = np.unique(run_hashes(part.text, part.form), return_index=True)
+    is_rare = sums[first] >= min(RARE[part.form], float(np.median(sums)))
+    return runs[is_rare], np.maximum(1, sums[first[is_rare]]).astype(np.int32)
 
 
 class Matcher:
@@ -157,7 +198,7 @@ class Matcher:
         self.tasks, self.blind = tuple(tasks), blind
         self.parts: list[PartUnits] = []
         self._of_task: dict[int, list[PartUnits]] = defaultdict(list)
-        runs: list[UnitHashes] = []
+        runs: list[WeighedRuns] = []
         tellable: set[int] = set()
         for part in self._every_part():
             if len(part.units) < FINE[part.form]:
@@ -172,8 +213,9 @@ class Matcher:
             if part.form == "words" and is_enough and len(part.units) >= RUN["words"]:
                 tellable.add(part.task)
         self.tellable = frozenset(tellable)
-        needed = [max(1, round(LEAST_RUNS[part.form] * len(own))) for part, own in zip(self.parts, runs, strict=True)]
-        self._screen = Screen((self._table("words", runs), self._table("tokens", runs)), np.array(needed, np.int32))
+        needed = [int(LEAST_RUNS[part.form] * own[1].sum()) for part, own in zip(self.parts, runs, strict=True)]
+        counters = Counters.of(needed, list(map(_widest, self.parts)))
+        self._screen = Screen((self._table("words", runs), self._table("tokens", runs)), counters)
 
     def _every_part(self) -> Iterator[PartUnits]:
         for number, task in enumerate(self.tasks):
@@ -183,9 +225,8 @@ class Matcher:
                 if self.blind and part.name in CODE_PARTS:
                     yield PartUnits(number, name=part.name, form="tokens", text=text)
 
-    def _table(self, form: UnitForm, runs: Sequence[UnitHashes]) -> RunTable:
-        owners = [number for number, part in enumerate(self.parts) if part.form == form]
-        return RunTable.of(form, list(map(runs.__getitem__, owners)), owners)
+    def _table(self, form: UnitForm, runs: Sequence[WeighedRuns]) -> RunTable:
+        return RunTable.of(form, {at: runs[at] for at, part in enumerate(self.parts) if part.form == form})
 
     def search(self, texts: Sequence[bytes]) -> Iterator[tuple[int, TaskMatch]]:
         """Yield the position of a text and what it holds, ascending.
@@ -193,46 +234,63 @@ class Matcher:
         Args:
             texts: in UTF-8.
         """
-        candidates: dict[tuple[int, int], list[PartUnits]] = defaultdict(list)
+        candidates: dict[int, dict[int, list[PartUnits]]] = defaultdict(lambda: defaultdict(list))
         for text, part in self._screen.candidates(texts):
-            candidates[text, self.parts[part].task].append(self.parts[part])
-        judged: dict[int, JudgedText] = {}
-        for text, task in sorted(candidates):
-            if text not in judged:
-                judged = {text: JudgedText(texts[text])}
-            for place in judged[text].places(self.tasks[task], candidates[text, task], self._of_task[task]):
-                yield text, TaskMatch(task, place)
+            candidates[text][self.parts[part].task].append(self.parts[part])
+        for text, by_task in sorted(candidates.items()):
+            judged = JudgedText(texts[text])
+            stretches: list[CoveredPart] = []
+            for task in sorted(by_task):
+                stretches += judged.stretches(self.tasks[task], by_task[task], self._of_task[task])
+            for stretch, shared in self._explained(judged, stretches):
+                yield text, TaskMatch(stretch.part.task, judged.place(stretch, shared))
+
+    def _explained(self, text: "JudgedText", stretches: Sequence[CoveredPart]) -> Iterator[tuple[CoveredPart, str]]:
+        """Yield the stretches that no other task of the benchmark explains better, with the ids of those that share it.
+
+        A task often resembles another one of its benchmark. Where a text holds more of the other one around the same
+        place, and this part not in full, the other one alone is there.
+        """
+        names = [self.tasks[stretch.part.task].benchmark for stretch in stretches]
+        for name in dict.fromkeys(names):
+            own = [stretch for stretch, benchmark in zip(stretches, names, strict=True) if benchmark == name]
+            kept = [text.kept_share(stretch) if len(own) > 1 else 1.0 for stretch in own]
+            inside, better = _inside_others(own), _better_than(own, kept)
+            for at, stretch in enumerate(own):
+                if kept[at] * stretch.share == 1 or not np.any(inside[at] & better[at]):
+                    others = dict.fromkeys(own[other].part.task for other in np.flatnonzero(inside[at] | inside[:, at]))
+                    ids = [self.tasks[other].id for other in others if other != stretch.part.task]
+                    yield stretch, ", ".join(ids[:MOST_NAMED])
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedUnits:
-    """The units of a text in one form.
+def _inside_others(stretches: Sequence[CoveredPart]) -> BooleanArray:
+    """Return whether a stretch, the row, lies in that of another task, the column; see `CoveredPart.lies_in`."""
+    first, last, task = np.array([(place.first, place.last, place.part.task) for place in stretches]).T
+    common = np.minimum.outer(last, last) - np.maximum.outer(first, first)
+    lies_inside: BooleanArray = (common >= WHOLE * (last - first)[:, None]) & np.not_equal.outer(task, task)
+    return lies_inside
 
-    Attributes:
-        units: of the text.
-        runs: hashes of its short runs, ascending: a text has far more than a part.
-        order: where each begins.
-    """
+
+def _better_than(stretches: Sequence[CoveredPart], kept: Sequence[float]) -> BooleanArray:
+    """Return whether another stretch, the column, says more than one, the row: in words, or with more bits."""
+    bits = np.array([stretch.bits for stretch in stretches]) * kept
+    is_blind = np.array([stretch.part.form == "tokens" for stretch in stretches])
+    has_more = np.equal.outer(is_blind, is_blind) & (bits[None, :] > MORE_BITS * bits[:, None])
+    says_more: BooleanArray = has_more | (is_blind[:, None] & ~is_blind[None, :])
+    return says_more
+
+
+class JudgedUnits(NamedTuple):
+    """The units of a text in one form, and the hashes of its short runs."""
 
     units: UnitSequence
     runs: UnitHashes
-    order: NDArray[np.intp]
 
     @classmethod
     def of(cls, text: bytes, form: UnitForm) -> "JudgedUnits":
         """Return the units of a text in UTF-8."""
         units = UnitSequence.of(text, form)
-        runs = grams(units.hashes, FINE[form])
-        order = np.argsort(runs, kind="stable")
-        return cls(units, runs[order], order)
-
-    def equal_pairs(self, runs: UnitHashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the places in a part and in the text of all pairs of equal short runs."""
-        lower, upper = np.searchsorted(self.runs, runs, "left"), np.searchsorted(self.runs, runs, "right")
-        counts = upper - lower
-        theirs = np.repeat(np.arange(len(runs)), counts)
-        within = np.arange(len(theirs)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return theirs, self.order[np.repeat(lower, counts) + within]
+        return cls(units, grams(units.hashes, FINE[form]))
 
 
 class JudgedText:
@@ -251,10 +309,10 @@ class JudgedText:
         """Its tokens."""
         return JudgedUnits.of(self.text, "tokens")
 
-    def places(
+    def stretches(
         self, task: ScannedTask, candidates: Sequence[PartUnits], parts: Sequence[PartUnits]
-    ) -> Iterator[ScanPlace]:
-        """Yield the places that hold a part of a task, the widest part first and none inside another.
+    ) -> Iterator[CoveredPart]:
+        """Yield the stretches that hold a part of a task, the widest part first and none inside another.
 
         Args:
             task: that is looked for.
@@ -262,15 +320,14 @@ class JudgedText:
             parts: all of its parts.
         """
         sure = list(filter(is_sure, filter(None, map(self.stretch, candidates))))
-        if not sure:
+        if not sure and any(part.form == "words" for part in candidates):
             short = [part for part in parts if part.form == "words" and part.name in DISJOINT]
             sure = self._together(task, list(filter(None, map(self.stretch, short))))
         widest: list[CoveredPart] = []
         for stretch in sorted(sure, key=_rank):
-            inside = any(other.first <= stretch.first and stretch.last <= other.last for other in widest)
-            if not inside:
+            if not any(map(stretch.lies_in, widest)):
                 widest.append(stretch)
-                yield self._place(stretch)
+                yield stretch
 
     def _together(self, task: ScannedTask, stretches: Sequence[CoveredPart]) -> list[CoveredPart]:
         """Return the short parts that are sure together, with the name of the function; none otherwise."""
@@ -287,23 +344,10 @@ class JudgedText:
         """Return the stretch of the text that covers most of a part; None where it repeats nothing that is rare."""
         judged = self.words if part.form == "words" else self.tokens
         units = judged.units
-        width = FINE[part.form]
-        theirs, ours = judged.equal_pairs(part.fine)
-        if not len(ours):
+        begin, end, lead, gain = _common_runs(judged.runs, part.lookup, part.sums, FINE[part.form])
+        if not len(gain):
             return None
-        # maximal runs: pairs whose places grow together, on one diagonal
-        diagonal = ours.astype(np.int64) - theirs
-        order = np.lexsort((ours, diagonal))
-        theirs, ours, diagonal = theirs[order], ours[order], diagonal[order]
-        ends = np.flatnonzero((np.diff(diagonal) != 0) | (np.diff(ours) != 1))
-        first, last = np.append(0, ends + 1), np.append(ends, len(ours) - 1)
-        sums = np.append(0.0, np.cumsum(part.bits))
-        gain = sums[theirs[last] + width] - sums[theirs[first]] - RUN_COST
-        worth = gain > 0
-        if not worth.any():
-            return None
-        begin, end, lead = theirs[first[worth]], theirs[last[worth]] + width, diagonal[first[worth]]
-        chosen, covered = _cover((begin, end, lead, gain[worth]), part.bits, int(1.5 * len(part.units)) + 10)
+        chosen, covered = _cover((begin, end, lead, gain), part.bits, _widest(part))
         if not chosen.any():
             return None
         inside = np.flatnonzero(covered)
@@ -317,11 +361,23 @@ class JudgedText:
             of_part=(int(part.units.starts[inside[0]]), int(part.units.ends[inside[-1]])),
         )
 
-    def _place(self, stretch: CoveredPart) -> ScanPlace:
-        ours, theirs = self.text[stretch.first : stretch.last], stretch.part.text[slice(*stretch.of_part)]
+    def _texts(self, stretch: CoveredPart) -> tuple[bytes, bytes]:
+        return self.text[stretch.first : stretch.last], stretch.part.text[slice(*stretch.of_part)]
+
+    def kept_share(self, stretch: CoveredPart) -> float:
+        """Return the share of words and marks of a part that its stretch has, below 1 where names do not count."""
+        if stretch.part.form == "tokens":
+            return BLIND_SHARE
+        # all quotes are one, closing commas are none
+        ours, theirs = (Counter(_MARKS.findall(text.replace(b"'", b'"'))) for text in self._texts(stretch))
+        return (ours & theirs).total() / theirs.total()
+
+    def place(self, stretch: CoveredPart, shared_with: str) -> ScanPlace:
+        """Return the place of a stretch, but for its source and row."""
+        ours, theirs = self._texts(stretch)
         first_line = self.text.count(b"\n", 0, stretch.first) + 1
         how = _how(stretch, ours, theirs)
-        kept = _kept_share(ours, theirs) if how == "reformatted" else 1.0
+        kept = self.kept_share(stretch) if how == "reformatted" else 1.0
         return ScanPlace(
             part="tests" if stretch.part.name == "test_patch" else stretch.part.name,
             how=how,
@@ -332,6 +388,7 @@ class JudgedText:
             last_line=first_line + ours.count(b"\n"),
             task_text=theirs.decode("utf-8", "replace")[:LONGEST_QUOTE],
             source_text=ours.decode("utf-8", "replace")[:LONGEST_QUOTE],
+            shared_with=shared_with,
         )
 
 
@@ -363,15 +420,48 @@ def _how(stretch: CoveredPart, ours: bytes, theirs: bytes) -> str:
     return "rewrapped" if stretch.part.name in PROSE_PARTS else "reformatted"
 
 
-def _kept_share(ours: bytes, theirs: bytes) -> float:
-    """Return the share of words and marks of a part that a text has; all quotes are one, closing commas are none."""
-    mine, their = (Counter(_MARKS.findall(text.replace(b"'", b'"'))) for text in (ours, theirs))
-    return (mine & their).total() / their.total()
+@compiled
+def _common_runs(
+    text: UnitHashes, part: RunLookup, sums: Float64Array, width: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Float64Array]:
+    """Return the longest runs of units that a text and a part share, if they are worth their cost.
+
+    Args:
+        text: hashes of its short runs.
+        part: the short runs of the part.
+        sums: bits before each unit of the part.
+        width: units of a short run.
+
+    Returns:
+        begin and end in the part, how much later they are in the text, and bits above the cost.
+    """
+    runs, gains, count = np.empty((3, 64), np.int64), np.empty(64), 0
+    for ours in range(len(text)):
+        if not part.marks[text[ours] % LOOKUP]:
+            continue
+        at = np.searchsorted(part.ascending, text[ours])
+        while at < len(part.ascending) and part.ascending[at] == text[ours]:
+            theirs, size = part.order[at], 1
+            at += 1
+            if ours and theirs and text[ours - 1] == part.runs[theirs - 1]:
+                continue  # it began before
+            while max(ours + size - len(text), theirs + size - len(part.runs)) < 0 and (
+                text[ours + size] == part.runs[theirs + size]
+            ):
+                size += 1
+            end = theirs + size - 1 + width
+            gain = sums[end] - sums[theirs] - RUN_COST
+            if gain > 0:
+                if count == len(gains):
+                    runs, gains = np.concatenate((runs, runs), axis=1), np.concatenate((gains, gains))
+                runs[0, count], runs[1, count], runs[2, count], gains[count] = theirs, end, ours - theirs, gain
+                count += 1
+    return runs[0, :count], runs[1, :count], runs[2, :count], gains[:count]
 
 
 @compiled
 def _cover(
-    runs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
+    runs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Float64Array],
     bits: Float32Array,
     widest: int,
 ) -> tuple[BooleanArray, BooleanArray]:

@@ -3,7 +3,9 @@
 import codecs
 import csv
 import io
+import json
 import lzma
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,23 +15,27 @@ from functools import partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import pyarrow as pa
 
 from assay.corpora.archives import Archive, archive_form, decompressed, is_archive
-from assay.corpora.entry import Skipped
-from assay.corpora.filters import decode_source
-from assay.datasets import is_binary, nested_value
+from assay.corpora.entry import HOLDS_NO_CODE, Skipped
+from assay.corpora.filters import decode_source, skip_by_bytes
 from assay.datasets.hub import HubPart, hub_rows
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.datasets.sources.delimited import delimiter_of
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json
-from assay.guard import LARGEST_JSON, LARGEST_RATIO, LONGEST_LINE, RATIO_FROM, lines_within
-from assay.scan.shapes import are_sisters, plain_text, row_text, shape_of, sisters_name
+from assay.guard import LARGEST_RATIO, LONGEST_LINE, RATIO_FROM, lines_within
+from assay.scan.shapes import are_sisters, plain_text, row_fields, row_text, shape_of, sisters_name
 
 HUB = "hf:"
+JsonForm = Literal["lines", "array", "document"]
+FIRST_LINES = 10
+"""Lines of a file `.json`, one of which is a row if it is JSON lines."""
+PIECE = 1 << 16
+"""Bytes that are read of an array at a time."""
 PARQUET = b"PAR1"
 LINES = frozenset({".jsonl", ".ndjson", ".json"})
 DELIMITED = frozenset({".csv", ".tsv"})
@@ -37,6 +43,9 @@ STATE_FILES = frozenset({"dataset_info.json", "state.json", "dataset_dict.json"}
 """Files of `save_to_disk` that describe the others."""
 FAULTS = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
 """Errors of a stream that is broken or cut off."""
+
+
+_BETWEEN_ITEMS = re.compile(r"[\s,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,13 @@ class CorpusText:
         row: of a table, from 1; None for a plain file and a member of an archive.
         member: of an archive; "" outside of one.
         text: in UTF-8.
+        value: of the row, whose fields the text has; None for a plain text.
     """
 
     row: int | None
     member: str
     text: bytes
+    value: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)
@@ -63,12 +74,35 @@ class FileReader:
         columns: of texts; none for all.
         shapes: rows and files of each shape that was recognised.
         unread: what was not read, by reason.
+        first: reason → the first row, member or "" for the file that was not read for it.
+        skipped: rows from 1 and members that were not read, "" for the file; no order.
+        is_cut: a fault ended the file.
     """
 
     path: str
     columns: Sequence[str] = ()
     shapes: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int | str] = field(default_factory=dict)
+    skipped: set[int | str] = field(default_factory=set)
+    is_cut: bool = False
+
+    def _skip(self, reason: str, where: int | str) -> None:
+        """Count a row, a member, or the file, "", that is not read."""
+        self._count(reason, where)
+        self.skipped.add(where)
+
+    def _count(self, reason: str, where: int | str) -> None:
+        if reason in HOLDS_NO_CODE:  # nothing of it could be read
+            self.shapes[reason] += 1
+        else:
+            self.unread[reason] += 1
+            self.first.setdefault(reason, where)
+
+    def _end(self, reason: str) -> None:
+        """Count a fault that ends the file; what was read before it stays."""
+        self._count(reason, "")
+        self.is_cut = True
 
     def texts(self) -> Iterator[CorpusText]:
         """Yield the texts in order; a fault ends the file, is counted, and what was read before it stays."""
@@ -77,13 +111,13 @@ class FileReader:
             if self.path.startswith(HUB):
                 yield from self._hub()
             elif place.stat().st_size == 0:
-                self.unread["empty"] += 1
+                self._skip("empty", "")
             else:
                 yield from self._opened(place)
         except DataError as fault:
-            self.unread[f"broken or cut off: {str(fault).removeprefix(f'{self.path}: ')}"] += 1
+            self._end(f"broken or cut off: {str(fault).removeprefix(f'{self.path}: ')}")
         except FAULTS as fault:
-            self.unread[f"broken or cut off: {plain_reason(fault)}"] += 1
+            self._end(f"broken or cut off: {plain_reason(fault)}")
 
     def _opened(self, place: Path) -> Iterator[CorpusText]:
         with place.open("rb") as file:
@@ -108,43 +142,42 @@ class FileReader:
         try:
             yield from self._rows(hub_rows(HubPart(self.path.removeprefix(HUB)), streamed=True))
         except DataError as fault:
-            self.unread[str(fault).partition("; ")[0]] += 1
+            self._end(str(fault).partition("; ")[0])
 
     def _lines(self, place: Path) -> Iterator[CorpusText]:
-        """Yield the rows of JSON lines, or of a JSON document over several lines."""
-        document = json_document(place)
-        if document is not None:
-            rows = document if isinstance(document, list) else [document]
-            yield from self._rows(row if isinstance(row, dict) else {"text": row} for row in rows)
-            return
+        """Yield the rows of JSON lines, of an array of rows, or of a JSON document, which is one row."""
+        form = json_form(place)
         with unpacked(place) as stream:
-            for number, line in enumerate(lines_within(stream.readline, b"\n"), 1):
-                if line is None:
-                    self.unread["line too long"] += 1
-                    continue
-                if not line.strip():
-                    continue
-                row = _object(line)
-                if row is None:
-                    self.unread["not a JSON object"] += 1
-                else:
-                    yield from self._row(row, number)
+            if form == "array":
+                yield from self._rows(map(_row_of, array_items(stream)))
+            elif form == "lines":
+                for number, line in enumerate(lines_within(stream.readline, b"\n"), 1):
+                    if line is None:
+                        self._skip("line too long", number)
+                    else:
+                        yield from self._line(line, number)
+            else:
+                yield from self._whole("a.json", stream.read(LONGEST_LINE + 1))
+
+    def _line(self, line: bytes, number: int, member: str = "") -> Iterator[CorpusText]:
+        row = _object(line)
+        if row is not None:
+            yield from self._row(row, number, member)
+        elif line.strip():
+            self._skip("not a JSON object", member or number)
 
     def _records(self, stream: io.BufferedReader) -> Iterator[CorpusText]:
         """Yield the rows of CSV; a record that does not fit the header costs itself, broken quoting the rest."""
         records = filter(itemgetter(1), csv_records(stream))
         header: list[str] = next(records, (b"", []))[1]
-        misfits: list[int] = []
         for number, (_, record) in enumerate(records, 1):
             if record == BROKEN:
-                self.unread[f"broken quotes in row {number}: it and the rest of the file"] += 1
+                self._end(f"broken quotes in row {number}: it and the rest of the file")
                 break
             if len(record) == len(header):
                 yield from self._row(dict(zip(header, record, strict=True)), number)
             else:
-                misfits.append(number)
-        if misfits:
-            self.unread[f"not the fields of the header, first in row {misfits[0]}"] += len(misfits)
+                self._skip("not the fields of the header", number)
 
     def _rows(self, rows: Iterator[Mapping[str, Any]]) -> Iterator[CorpusText]:
         for number, row in enumerate(rows, 1):
@@ -154,14 +187,15 @@ class FileReader:
         self, row: Mapping[str, Any], number: int | None, member: str = "", shape: str = ""
     ) -> Iterator[CorpusText]:
         text = row_text(row, self.columns)
-        if not text.strip() and any(isinstance(nested_value(row, name), str) for name in self.columns or row):
-            self.shapes["empty texts"] += 1  # they were read, and can hold no task
-            return
         if not text.strip():
-            self.unread[f"no text in the column{' ' + ', '.join(self.columns) if self.columns else 's'}"] += 1
+            if any(True for _ in row_fields(row, self.columns)):
+                self.shapes["empty texts"] += 1  # they were read, and can hold no task
+            else:
+                names = f" {', '.join(self.columns)}" if self.columns else "s"
+                self._skip(f"no text in the column{names}", member or number or "")
             return
         self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape or shape_of(row)] += 1
-        yield CorpusText(number, member, text.encode("utf-8", "surrogatepass"))
+        yield CorpusText(number, member, text.encode("utf-8", "surrogatepass"), row)
 
     def _table(self, place: Path, form: str) -> Iterator[Mapping[str, Any]]:
         with decoded_table(place, form) as reader:
@@ -176,39 +210,40 @@ class FileReader:
             row: dict[str, Any] = {}
             for member in sisters:
                 if isinstance(member, Skipped):
-                    self.unread[member.reason] += 1
+                    self._skip(member.reason, member.path)
                     continue
                 content = member.content.read(LONGEST_LINE + 1)
                 raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
                 if not is_shard:
                     yield from self._whole(member.path, raw, member.path)
-                elif is_binary(raw):
-                    self.unread["binary"] += 1
+                elif reason := skip_by_bytes(raw, LONGEST_LINE):  # it stays with its sisters
+                    self._count(reason, member.path)
                 else:
                     ending = member.path.removeprefix(key.removesuffix("*"))
                     value = _object(raw) if ending.endswith("json") else None
                     row[ending] = decode_source(raw)[0] if value is None else value
             if row:
                 yield from self._row(row, number=None, member=key, shape="WebDataset")
+            elif is_shard:
+                self.skipped.add(key)
 
     def _whole(self, name: str, raw: bytes, member: str = "") -> Iterator[CorpusText]:
         """Yield the text of a plain file; JSON and notebooks are read as rows."""
         suffix = Path(name).suffix.lower()
-        if len(raw) > LONGEST_LINE:
-            self.unread["too large"] += 1
-        elif not raw.strip():
-            self.unread["empty"] += 1
-        elif suffix in {".ipynb", ".json"} and (row := _object(raw)) is not None:
-            yield from self._row(row, None, member)
-        elif suffix in LINES:
-            for line in raw.splitlines():
-                row = _object(line)
-                if row is None:
-                    self.unread["not a JSON object"] += 1
-                else:
-                    yield from self._row(row, None, member)
-        elif is_binary(raw):
-            self.unread["binary"] += 1
+        if reason := skip_by_bytes(raw, LONGEST_LINE):
+            self._skip(reason, member)
+            return
+        document = parse_or_none(raw) if suffix in {".ipynb", ".json"} else None
+        lines = raw.splitlines() if suffix in LINES and document is None else []
+        if isinstance(document, dict):
+            yield from self._row(document, None, member)
+        elif isinstance(document, list):
+            rows = document if any(isinstance(item, dict | list | str) for item in document) else [document]
+            for number, row in enumerate(map(_row_of, rows), 1):
+                yield from self._row(row, number, member)
+        elif any(map(_object, lines[:FIRST_LINES])):
+            for number, line in enumerate(lines, 1):
+                yield from self._line(line, number, member)
         else:
             text = decode_source(raw)[0]
             self.shapes["plain files"] += 1
@@ -242,23 +277,54 @@ def unpacked(place: Path) -> Iterator[io.BufferedReader]:
         yield raw if stream is raw else io.BufferedReader(_Bounded(stream, raw), 1 << 20)
 
 
-def json_document(place: Path) -> Any | None:  # noqa: ANN401  whatever JSON can hold
-    """Return the value of a JSON document over several lines, or of an array of rows; None for JSON lines."""
+def json_form(place: Path) -> JsonForm:
+    """Return how a file holds JSON: rows in lines, an array of rows, or a document, which may be no JSON at all."""
     with unpacked(place) as stream:
-        first = stream.readline(LONGEST_LINE)
-        mark = first.lstrip()[:1]
-        if mark not in {b"[", b"{"} or first.rstrip().endswith(b"}") or _object(first) is not None:
-            return None
-        if mark == b"{" and not first.endswith(b"\n"):  # a row that is too long
-            return None
-        second = stream.readline(LONGEST_LINE)
-        # a first row that is broken is no reason to take the rows after it for one document
-        if mark == b"{" and (not second or _object(second) is not None):
-            return None
+        lines = [stream.readline(LONGEST_LINE), stream.readline(LONGEST_LINE)]
+        lines += (stream.readline(PIECE) for _ in range(FIRST_LINES))
+    first, second = lines[0].removeprefix(codecs.BOM_UTF8).strip(), lines[1]
+    if first.startswith(b"["):
+        is_row = len(lines[0]) < LONGEST_LINE and parse_or_none(first) is not None
+        return "lines" if is_row and second.strip() else "array"
+    is_json = ".json" in map(str.lower, place.suffixes)
+    if any(map(_object, lines)) or not (is_json or first.startswith(b"{")):
+        return "lines"
+    # a first row that is broken is no reason to take the rows after it for a document
+    is_document = not first.endswith(b"}") and lines[0].endswith(b"\n") and second
+    return "document" if is_json or is_document else "lines"
+
+
+def array_items(stream: io.BufferedReader) -> Iterator[Any]:
+    """Yield the items of a JSON array, of which a few are in memory at a time.
+
+    Raises:
+        DataError: an item is broken, cut off, or too long.
+    """
+    decode_item, decode_bytes = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    text = decode_bytes.decode(stream.read1(PIECE)).lstrip("\ufeff \t\r\n")
+    at, size = 1, PIECE  # after the bracket
+    while True:
+        at = _BETWEEN_ITEMS.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if text.startswith("]", at):
+            return
         try:
-            return parse_json(first + second + stream.read(LARGEST_JSON))
-        except ValueError:
-            return None
+            item, end = decode_item(text, at)
+        except (ValueError, RecursionError):
+            end = len(text)
+        if end < len(text):  # a number may go on in the next piece
+            yield item
+            at, size = end, PIECE
+            continue
+        piece = stream.read1(size)
+        if not piece or len(text) - at > LONGEST_LINE:
+            raise DataError("an item of the array is broken, cut off or too long")
+        # an item that is long is decoded again after a piece as long as all of it, so the time stays linear
+        text, at = text[at:] + decode_bytes.decode(piece), 0
+        size = max(PIECE, len(text))
+
+
+def _row_of(item: object) -> dict[str, Any]:
+    return item if isinstance(item, dict) else {"text": item}
 
 
 BROKEN = ["broken"]
@@ -308,9 +374,25 @@ def _csv_lines(stream: io.BufferedReader) -> Iterator[tuple[bytes, str]]:
         text.detach()  # who opened the stream closes it
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def parse_or_none(raw: bytes) -> Any | None:  # noqa: ANN401  as above
+    """Return the value of JSON; None for what is none."""
     try:
-        value = parse_json(line)
+        return parse_json(raw)
     except ValueError:
         return None
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    value = parse_or_none(line)
+    if value is None and not is_utf8(line):  # the rest of a row is read where a character of it is broken
+        value = parse_or_none(line.decode("utf-8", "replace").encode())
     return value if isinstance(value, dict) else None
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Return True if bytes are UTF-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

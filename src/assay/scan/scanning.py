@@ -2,15 +2,17 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import starmap
 from pathlib import Path
 
 from assay.codec import encode
 from assay.corpora.entry import NEVER_ENTERED
-from assay.datasets import require_exists, walk
+from assay.datasets import require_exists
 from assay.errors import DataError
 from assay.reports import TabularResult
 from assay.run import Run
@@ -33,7 +35,9 @@ class CorpusScan(TabularResult):
         size: bytes of the texts that were compared.
         shapes: texts of each shape.
         unread: what was not read, by reason.
+        first: reason → the first place that was not read for it.
         rows: number of rows and files that hold a task.
+        skipped: number of rows and files that were not read; a clean copy lacks them too.
         more: number of places that are not listed.
         blind: whether code with other names was looked for.
         clean: folder of the corpus without those rows; None where it was not written.
@@ -46,7 +50,9 @@ class CorpusScan(TabularResult):
     size: int
     shapes: Mapping[str, int]
     unread: Mapping[str, int]
+    first: Mapping[str, str]
     rows: int
+    skipped: int
     more: int
     blind: bool
     clean: Path | None = None
@@ -76,7 +82,7 @@ def scan_corpus(
         columns: of the texts in tables; none: all text of a row.
         blind: look for code with other names too.
         workers: that read the files.
-        clean: folder that the corpus is written to without the rows that hold a task.
+        clean: folder that the corpus is written to without the rows that hold a task or were not read.
         out: file of the evidence; what a killed scan continues from lies beside it.
         progress: is called with the files done and their total.
 
@@ -84,9 +90,8 @@ def scan_corpus(
         DataError: a corpus or a benchmark cannot be read, or nothing was read.
     """
     tasks = read_tasks(benchmarks)
-    files = list(corpus_files(corpora))
-    if clean is not None:
-        _check_clean(clean, files)
+    files, other = corpus_files(corpora)
+    copies = None if clean is None else _CleanCopies(clean, _clean_targets(clean, files, corpora))
     matcher = Matcher(tasks, blind=blind)
     run = Run.beside(out, "scan", force=True) if out is not None else None
     settings = {
@@ -94,42 +99,73 @@ def scan_corpus(
         "corpora": [*map(str, corpora)],
         "columns": [*columns],
         "blind": blind,
+        "clean": str(clean),
     }
     total = _Sum()
+    for reason, path in other:
+        total.skip(reason, path)
     with run.begun(**settings) if run else nullcontext():
+        if copies is not None and not (run and run.continues):
+            copies.check_empty()
         work = FileWork(matcher, tuple(columns), run.state if run else None)
         for done, result in enumerate(file_results(files, work, workers), 1):
             total.add(result)
-            if clean is not None:
-                write_clean(result.source, clean / _inside(result.source, corpora), result.rows)
+            if copies is not None:
+                copies.write(result)
             if progress is not None:
                 progress(done, len(files))
         scanned = total.answer(corpora, matcher)
-        if not scanned.evidence.compared:
-            reasons = ", ".join(f"{reason} ({number})" for reason, number in scanned.unread.items())
-            raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no file'}; expected training data")
+        _check_read(scanned)
         if out is not None and run is not None:
             write_evidence(out, scanned.evidence)
             run.finish()
     return replace(scanned, clean=clean, out=out)
 
 
-def corpus_files(corpora: Iterable[str]) -> Iterator[str]:
-    """Yield the files of corpora, in order.
+def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the files of corpora, in order, and what is none: why, and its path.
+
+    A link to a file is the file that it leads to, because caches consist of links; one to a folder is not followed.
 
     Raises:
-        DataError: one does not exist, or holds no file.
+        DataError: a corpus does not exist, or holds no file.
     """
+    files: list[str] = []
+    other: list[tuple[str, str]] = []
     for corpus in corpora:
         if corpus.startswith(HUB):
-            yield corpus
+            files.append(corpus)
             continue
         place = Path(corpus)
         require_exists(place)
-        inside = list(walk(place, skip=NEVER_ENTERED)) if place.is_dir() else [place]
-        if not inside:
+        if place.is_file():
+            files.append(corpus)
+            continue
+        before = len(files) + len(other)
+        for path, is_folder in _entries(place):
+            if is_folder:
+                other.append(("link to a folder", str(path)))
+            elif path.is_file():
+                files.append(str(path))
+            else:
+                other.append(("broken link" if path.is_symlink() else "not a plain file", str(path)))
+        if before == len(files) + len(other):
             raise DataError(f"{corpus}: an empty folder, expected files of training data")
-        yield from map(str, inside)
+    return list(dict.fromkeys(files)), other
+
+
+def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield what lies below a folder, sorted within each, and whether it is a link to a folder."""
+
+    def refuse(fault: OSError) -> None:
+        raise DataError(f"{fault.filename}: {fault.strerror}, expected a folder that can be listed") from fault
+
+    for parent, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(set(folders) - NEVER_ENTERED)
+        for name in (*folders, *sorted(files)):
+            path = Path(parent, name)
+            if name not in folders or path.is_symlink():
+                yield path, name in folders
 
 
 class _Sum:
@@ -139,14 +175,23 @@ class _Sum:
         self.places: dict[int, list[ScanPlace]] = {}
         self.shapes: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
         self.numbers: Counter[str] = Counter()
+
+    def skip(self, reason: str, path: str) -> None:
+        """Count a path that is no file."""
+        self.unread[reason] += 1
+        self.first.setdefault(reason, path)
+        self.numbers["skipped"] += 1
 
     def add(self, result: FileResult) -> None:
         """Add the result of a file; the places of the first files are kept."""
         self.shapes.update(result.shapes)
         self.unread.update(result.unread)
+        for reason, where in result.first.items():
+            self.first.setdefault(reason, _unread_place(result.source, where))
         numbers = {"files": 1, "compared": result.compared, "size": result.size, "rows": len(result.rows)}
-        self.numbers.update(numbers | {"more": result.more})
+        self.numbers.update(numbers | {"more": result.more, "skipped": len(result.skipped)})
         for task, inside in result.places.items():
             kept = self.places.setdefault(task, [])
             self.numbers["more"] += max(0, len(kept) + len(inside) - MOST_PLACES)
@@ -169,7 +214,9 @@ class _Sum:
             size=numbers["size"],
             shapes=dict(self.shapes.most_common()),
             unread=dict(self.unread.most_common()),
+            first=self.first,
             rows=numbers["rows"],
+            skipped=numbers["skipped"],
             more=numbers["more"],
             blind=matcher.blind,
         )
@@ -183,8 +230,47 @@ def _inside(source: str, corpora: Sequence[str]) -> Path:
     return Path(Path(source).name)
 
 
-def _check_clean(clean: Path, files: Sequence[str]) -> None:
+def _check_read(scanned: CorpusScan) -> None:
+    if not scanned.evidence.compared:
+        reasons = ", ".join(starmap("{} ({})".format, (scanned.unread or scanned.shapes).items())) or "no row"
+        raise DataError(f"{', '.join(scanned.corpora)}: no text was read: {reasons}; expected training data")
+
+
+@dataclass(frozen=True, slots=True)
+class _CleanCopies:
+    """The copies of files in a folder, each without the rows that hold a task or were not read."""
+
+    folder: Path
+    targets: Mapping[str, Path]
+
+    def check_empty(self) -> None:
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            raise DataError(f"--write-clean {self.folder}: holds files; expected a new or empty folder")
+
+    def write(self, result: FileResult) -> None:
+        # of a file that could not be opened there is nothing to copy
+        removed = {*result.rows, *result.skipped} if result.compared or not result.is_cut else {""}
+        write_clean(result.source, self.targets[result.source], removed, is_cut=result.is_cut)
+
+
+def _clean_targets(clean: Path, files: Sequence[str], corpora: Sequence[str]) -> dict[str, Path]:
+    """Return file → its clean copy.
+
+    Raises:
+        DataError: the copies cannot be written there.
+    """
     if any(path.startswith(HUB) for path in files):
         raise DataError("--write-clean: expected files; received a data set of the hub")
     if any(Path(path).resolve().is_relative_to(clean.resolve()) for path in files):
         raise DataError(f"--write-clean {clean}: holds files of the corpus; expected another folder")
+    targets = {path: clean / _inside(path, corpora) for path in files}
+    for target, count in Counter(targets.values()).items():
+        if count > 1:
+            raise DataError(f"--write-clean: {count} files would become {target}; expected other names, or one folder")
+    return targets
+
+
+def _unread_place(source: str, where: int | str) -> str:
+    if isinstance(where, int):
+        return f"{source} row {where}"
+    return f"{source}!{where}" if where else source

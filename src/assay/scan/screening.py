@@ -47,6 +47,7 @@ CHUNK = 1 << 14
 FILTER_BITS = 16
 """Bits of the filter for each run, at least half of it."""
 RESERVED_BITS = 14
+NEVER = -(2**60)
 
 
 def _bytes() -> UnitHashes:
@@ -196,6 +197,9 @@ def run_hashes(text: bytes, form: UnitForm) -> UnitHashes:
     return runs[: _run_hashes(units, count, RUN[form], runs)]
 
 
+WeighedRuns = tuple[UnitHashes, NDArray[np.int32]]
+
+
 class RunTable(NamedTuple):
     """Runs of the parts in one form: which parts have each, in compressed rows.
 
@@ -203,31 +207,35 @@ class RunTable(NamedTuple):
         width: units of a run.
         runs: uint64 [n], ascending, each once.
         first: int64 [n + 1], where the parts of each run begin.
-        parts: int32, positions of parts.
+        parts: int32 [m], positions of parts.
+        weights: int32 [m], of the run in its part.
+        met: int64 [m], the last place where the run counted for its part, among all texts ever read.
         filter: uint64, a Bloom filter in blocks of 64 bits.
         slots: int32, open-addressed: positions of runs, -1 for none.
-        met: int64 [n], the last text that had the run.
+        place: int64 [1], of the next run among all texts ever read.
     """
 
     width: int
     runs: UnitHashes
     first: NDArray[np.int64]
     parts: NDArray[np.int32]
+    weights: NDArray[np.int32]
+    met: NDArray[np.int64]
     filter: UnitHashes
     slots: NDArray[np.int32]
-    met: NDArray[np.int64]
+    place: NDArray[np.int64]
 
     @classmethod
-    def of(cls, form: UnitForm, runs: Sequence[UnitHashes], owners: Sequence[int]) -> "RunTable":
+    def of(cls, form: UnitForm, runs: Mapping[int, WeighedRuns]) -> "RunTable":
         """Return the table of the runs of parts.
 
         Args:
             form: of the units.
-            runs: of each part, each once.
-            owners: position of each part.
+            runs: position of a part → its runs, each once, and their weights.
         """
-        every = np.concatenate([np.empty(0, np.uint64), *runs])
-        owner = np.repeat(np.array(owners, np.int32), list(map(len, runs)))
+        every = np.concatenate([np.empty(0, np.uint64), *(own for own, _ in runs.values())])
+        weights = np.concatenate([np.empty(0, np.int32), *(own for _, own in runs.values())])
+        owner = np.repeat(np.array([*runs], np.int32), [len(own) for own, _ in runs.values()])
         order = np.argsort(every, kind="stable")
         distinct, first = np.unique(every[order], return_index=True)
         blocks = np.zeros(1 << max(10, int(FILTER_BITS * len(distinct) / 128).bit_length()), np.uint64)
@@ -238,9 +246,44 @@ class RunTable(NamedTuple):
             runs=distinct,
             first=np.append(first, len(every)),
             parts=owner[order],
+            weights=weights[order],
+            met=np.full(len(every), NEVER, np.int64),
             filter=blocks,
             slots=slots,
-            met=np.full(len(distinct), -1, np.int64),
+            place=np.zeros(1, np.int64),
+        )
+
+
+class Counters(NamedTuple):
+    """Weights of the runs of each part in the last two windows of units, all [parts].
+
+    Attributes:
+        needed: int32, that a candidate has.
+        width: int32, units of a window.
+        had: int32, in the window.
+        before: int32, in the window before it.
+        begin: int64, place of the first unit of the window among all texts ever read.
+        stamps: int64, the number of the last text that had enough.
+    """
+
+    needed: NDArray[np.int32]
+    width: NDArray[np.int32]
+    had: NDArray[np.int32]
+    before: NDArray[np.int32]
+    begin: NDArray[np.int64]
+    stamps: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, needed: Sequence[int], width: Sequence[int]) -> "Counters":
+        """Return counters of parts that no text was read for."""
+        none, had = np.full(len(needed), NEVER, np.int64), np.zeros(len(needed), np.int32)
+        return cls(
+            needed=np.array(needed, np.int32),
+            width=np.array(width, np.int32),
+            had=had,
+            before=had.copy(),
+            begin=none,
+            stamps=none.copy(),
         )
 
 
@@ -272,46 +315,61 @@ def _fill_table(runs: UnitHashes, blocks: UnitHashes, slots: NDArray[np.int32]) 
 
 
 @compiled
-def _passing(runs: UnitHashes, blocks: UnitHashes) -> int:
+def _passing(runs: UnitHashes, places: NDArray[np.int32], blocks: UnitHashes) -> int:
     """Move the runs that the filter lets pass to the front, without a branch; return their number."""
     count: Any = 0
     for at in range(len(runs)):
         run = runs[at]
         block, bits = _block(run, blocks)
-        runs[count] = run
+        runs[count], places[count] = run, at
         count += np.int64(blocks[block] & bits == bits)
     return int(count)
 
 
 @compiled
 def _count_runs(
-    runs: UnitHashes,
+    piece: tuple[UnitHashes, NDArray[np.int32]],
     text: tuple[int, int],
     table: RunTable,
-    counters: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]],
+    counters: Counters,
     out: tuple[NDArray[np.int64], int],
 ) -> int:
-    """Count the runs of a text for each part, each run once; write the pairs that have enough, return their number.
+    """Count the runs near each other for each part; write the pairs that have enough, return their number.
+
+    The units are cut into windows as long as the widest stretch of a part. A stretch lies in two windows that follow
+    each other, so their sum has all of its runs; runs that are strewn over a long text do not add up.
 
     Args:
-        runs: of a piece of the text.
+        piece: runs of a piece of the text, and room for their places.
         text: its position, and a number that no other text has.
         table: of runs.
-        counters: runs that each part needs, that it has, and the number of the text that has them.
+        counters: of the parts.
         out: int64 [most, 2], text and part of each pair, and how many there are.
     """
-    (position, stamp), (needed, had, stamps), (pairs, count) = text, counters, out
-    passing = _passing(runs, table.filter)
-    for run in runs[:passing]:
-        at = table.slots[_slot(run, table.runs, table.slots)]
-        if at < 0 or table.met[at] == stamp:
+    (runs, places), (position, stamp), (pairs, count) = piece, text, out
+    base = table.place[0]
+    table.place[0] += len(runs)
+    for passed in range(_passing(runs, places, table.filter)):
+        at = table.slots[_slot(runs[passed], table.runs, table.slots)]
+        if at < 0:
             continue
-        table.met[at] = stamp
-        for part in table.parts[table.first[at] : table.first[at + 1]]:
-            if stamps[part] != stamp:
-                stamps[part], had[part] = stamp, 0
-            had[part] += 1
-            if had[part] == needed[part]:
+        place = base + places[passed]
+        for entry in range(table.first[at], table.first[at + 1]):
+            part = table.parts[entry]
+            ahead = place - counters.begin[part] - counters.width[part]
+            if ahead >= 0:
+                is_next = ahead < counters.width[part]
+                counters.before[part] = counters.had[part] if is_next else 0
+                counters.begin[part] = counters.begin[part] + counters.width[part] if is_next else place
+                counters.had[part] = 0
+            # a run that repeats counts once in both windows
+            if table.met[entry] >= counters.begin[part] - counters.width[part]:
+                continue
+            table.met[entry] = place
+            counters.had[part] += table.weights[entry]
+            is_enough = counters.had[part] + counters.before[part] >= counters.needed[part]
+            if is_enough and counters.stamps[part] != stamp:
+                counters.stamps[part] = stamp
                 pairs[count, 0], pairs[count, 1] = position, part
                 count += 1
     return count
@@ -322,7 +380,7 @@ def _screen(
     letters: tuple[TextBytes, NDArray[np.int64]],
     texts: tuple[int, int],
     tables: tuple[RunTable, RunTable],
-    counters: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]],
+    counters: Counters,
     pairs: NDArray[np.int64],
 ) -> tuple[int, int]:
     """Write text and part of each candidate; return the first text that was not read, and the number of candidates.
@@ -331,14 +389,16 @@ def _screen(
         letters: of the texts, each with a line feed after it; offsets of the texts, and the end.
         texts: the first one to read, and its number among all texts ever read.
         tables: of words and of tokens.
-        counters: see `_count_runs`.
+        counters: of the parts.
         pairs: int64 [most, 2], as long as there are parts at least.
     """
     space = 2 * CHUNK + 64
     words, tokens, runs = np.empty(space, np.uint64), np.empty(space, np.uint64), np.empty(space, np.uint64)
+    places = np.empty(space, np.int32)
     state = np.zeros(3, np.uint64)
     (every, bounds), (text, stamp), count = letters, texts, 0
-    while text + 1 < len(bounds) and count + len(counters[0]) <= len(pairs):
+    apart = 2 * counters.width.max() if len(counters.width) else 0  # no window holds runs of two texts
+    while text + 1 < len(bounds) and count + len(counters.needed) <= len(pairs):
         at, end = bounds[text], bounds[text + 1]
         w = t = 0
         state[:] = NONE
@@ -348,13 +408,15 @@ def _screen(
             kept = t
             w, t, at = _fill(own, (at, min(at + CHUNK, end)), state, (words, tokens), (w, t))
             size = _run_hashes(words, w, tables[0].width, runs)
-            count = _count_runs(runs[:size], (text, stamp), tables[0], counters, (pairs, count))
+            count = _count_runs((runs[:size], places), (text, stamp), tables[0], counters, (pairs, count))
             w = _keep_last(words, w, tables[0].width - 1)
             if len(tables[1].runs):
                 _without_names(tokens, kept, t, state[1] == NONE and opens_call(own, at))
                 size = _run_hashes(tokens, t, tables[1].width, runs)
-                count = _count_runs(runs[:size], (text, stamp), tables[1], counters, (pairs, count))
+                count = _count_runs((runs[:size], places), (text, stamp), tables[1], counters, (pairs, count))
             t = _keep_last(tokens, t, tables[1].width - 1)
+        for table in tables:
+            table.place[0] += apart
         text += 1
         stamp += 1
     return text, count
@@ -371,16 +433,10 @@ def _keep_last(units: UnitHashes, count: int, most: int) -> int:
 class Screen:
     """The first stage: parts of tasks by their runs."""
 
-    def __init__(self, tables: tuple[RunTable, RunTable], needed: NDArray[np.int32]) -> None:
-        """Store the tables of words and of tokens.
-
-        Args:
-            tables: of words and of tokens.
-            needed: int32 [parts], runs that a candidate has.
-        """
-        self._tables, self._texts = tables, 0
-        self._counters = needed, np.zeros(len(needed), np.int32), np.full(len(needed), -1, np.int64)
-        self._pairs = np.empty((len(needed) + 10_000, 2), np.int64)
+    def __init__(self, tables: tuple[RunTable, RunTable], counters: Counters) -> None:
+        """Store the tables of words and of tokens, and the counters of the parts."""
+        self._tables, self._counters, self._texts = tables, counters, 0
+        self._pairs = np.empty((len(counters.needed) + 10_000, 2), np.int64)
 
     def candidates(self, texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         """Yield the positions of text and part of each pair that shares enough runs, texts ascending."""

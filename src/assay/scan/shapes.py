@@ -8,10 +8,8 @@ columns, nested ones too: what stands beside a task in its row is part of the ev
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
-from itertools import chain
+from operator import itemgetter
 from typing import Any
-
-from assay.datasets import nested_value
 
 SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "chat (messages)": (("messages",),),
@@ -54,35 +52,55 @@ def are_sisters(paths: Sequence[str]) -> bool:
     return len(set(map(sisters_name, paths))) < len(paths) and any(path.endswith(SISTERS) for path in paths)
 
 
-def row_text(row: Any, columns: Sequence[str] = ()) -> str:  # noqa: ANN401  whatever JSON can hold
-    """Return all text of a row; "" where it has none.
+def row_fields(row: Any, columns: Sequence[str] = ()) -> Iterator[tuple[str, str]]:  # noqa: ANN401  whatever JSON can hold
+    """Yield the path of each text of a row, as in `messages.1.content`, and the text.
+
+    A list of lines, as notebooks have them, is one text.
 
     Args:
         row: a value of JSON.
-        columns: restrict it to these, with dots for nested ones.
+        columns: restrict it to these, with dots for nested ones, in lists too: `messages.content`.
     """
-    if columns:
-        values = [nested_value(row, column) for column in columns]
-        return "\n".join(chain.from_iterable(map(_pieces, values)))
-    return "\n".join(_pieces(row))
-
-
-def _pieces(value: Any) -> Iterator[str]:  # noqa: ANN401  as above
-    """Yield the texts of a value; a list of lines, as notebooks have them, is one text."""
-    stack = [value]
+    stack = [("", "", row)]
     while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield plain_text(item)
-        elif isinstance(item, bytes):
-            yield plain_text(item.decode("utf-8", "replace"))
-        elif isinstance(item, dict):
-            stack.extend(reversed(item.values()))
-        elif isinstance(item, list):
-            if item and all(isinstance(line, str) for line in item):
-                yield plain_text("".join(line if line.endswith("\n") else f"{line}\n" for line in item))
-            else:
-                stack.extend(reversed(item))
+        path, column, item = stack.pop()
+        if isinstance(item, dict):
+            # of the path, the column has the names alone
+            inner = [(_joined(path, name), _joined(column, name), value) for name, value in item.items()]
+            stack.extend(reversed(inner))
+        elif isinstance(item, list) and not (item and all(isinstance(line, str) for line in item)):
+            stack.extend((_joined(path, at), column, item[at]) for at in reversed(range(len(item))))
+        elif isinstance(item, str | bytes | list) and (not columns or _is_inside(column, columns)):
+            yield path, plain_text(_text_of(item))
+
+
+def _joined(path: str, name: object) -> str:
+    return f"{path}.{name}" if path else str(name)
+
+
+def _is_inside(column: str, columns: Sequence[str]) -> bool:
+    return any(f"{column}.".startswith(f"{asked}.") for asked in columns)
+
+
+def _text_of(value: str | bytes | list[str]) -> str:
+    if isinstance(value, list):
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def row_text(row: Any, columns: Sequence[str] = ()) -> str:  # noqa: ANN401  as above
+    """Return all text of a row, each on lines of its own; "" where it has none."""
+    return "\n".join(map(itemgetter(1), row_fields(row, columns)))
+
+
+def field_at(row: Any, columns: Sequence[str], line: int) -> tuple[str, int]:  # noqa: ANN401  as above
+    """Return the path of the text that holds a line of `row_text`, and the line in it, both from 1."""
+    for path, text in row_fields(row, columns):
+        lines = text.count("\n") + 1
+        if line <= lines:
+            return path, line
+        line -= lines
+    return "", line
 
 
 def plain_text(text: str) -> str:

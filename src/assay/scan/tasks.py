@@ -82,7 +82,11 @@ def read_tasks(names: Sequence[str]) -> list[ScannedTask]:
         called = title if is_benchmark(title) or title.startswith("hf:") else Path(title).name
         if any(task.benchmark == called for task in tasks):
             raise DataError(f"--for: {called} is named twice, expected each benchmark once")
-        tasks += (task_of(sample, called) for sample in read_dataset(title, chosen).samples)
+        try:
+            tasks += (task_of(sample, called) for sample in read_dataset(title, chosen).samples)
+        except DataError as fault:
+            place = f"--for {title}=PATH" if is_benchmark(title) else "--for PATH"
+            raise DataError(str(fault).replace("--data PATH", place)) from fault
     return tasks
 
 

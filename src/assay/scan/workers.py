@@ -25,6 +25,7 @@ from assay.provenance.index import PROCESSES, IndexSettings, open_readers
 from assay.scan.evidence import ScanPlace
 from assay.scan.matching import Matcher
 from assay.scan.reading import HUB, CorpusText, FileReader
+from assay.scan.shapes import field_at
 from assay.scan.tasks import ScannedTask
 
 BATCH = 2_000_000
@@ -51,6 +52,9 @@ class FileResult:
         places: position of a task → its places.
         rows: rows and members that hold a task.
         more: number of places that were left out.
+        first: reason → the first row or member that was not read for it, "" for the file.
+        skipped: rows and members that were not read, "" for the file.
+        is_cut: a fault ended the file.
     """
 
     source: str
@@ -61,6 +65,9 @@ class FileResult:
     places: Mapping[int, Sequence[ScanPlace]]
     rows: Sequence[int | str]
     more: int = 0
+    first: Mapping[str, int | str] = field(default_factory=dict)
+    skipped: Sequence[int | str] = ()
+    is_cut: bool = False
 
 
 def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> FileResult:
@@ -74,11 +81,10 @@ def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> Fi
         size += sum(len(text.text) for text in batch)
         for number, match in matcher.search([text.text for text in batch]):
             text = batch[number]
-            rows[text.row if text.row is not None else text.member] = None
+            rows[text.member or text.row or ""] = None
             kept = places.setdefault(match.task, [])
             if len(kept) < MOST_PLACES:
-                source = f"{path}!{text.member}" if text.member else path
-                kept.append(replace(match.place, source=source, row=text.row))
+                kept.append(_placed(match.place, path, text=text, columns=columns))
             else:
                 more += 1
     return FileResult(
@@ -90,7 +96,20 @@ def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> Fi
         places=places,
         rows=list(rows),
         more=more,
+        first=reader.first,
+        skipped=sorted(reader.skipped, key=str),
+        is_cut=reader.is_cut,
     )
+
+
+def _placed(place: ScanPlace, path: str, text: CorpusText, columns: Sequence[str]) -> ScanPlace:
+    """Return a place with its source, and of a row with the field that its lines are counted in."""
+    source = f"{path}!{text.member}" if text.member else path
+    if text.value is None:
+        return replace(place, source=source)
+    inside, first = field_at(text.value, columns, place.first_line)
+    last = place.last_line - place.first_line + first
+    return replace(place, source=source, row=text.row, field=inside, first_line=first, last_line=last)
 
 
 def _batches(texts: Iterable[CorpusText]) -> Iterator[list[CorpusText]]:
@@ -281,7 +300,9 @@ def _matcher(tasks: tuple[ScannedTask, ...], blind: bool) -> Matcher:  # noqa: F
 
 
 def _crashed(path: str) -> FileResult:
-    return FileResult(path, compared=0, size=0, shapes={}, unread={CRASHES: 1}, places={}, rows=())
+    unread, first = {CRASHES: 1}, {CRASHES: ""}
+    nothing: dict[str, Any] = {"compared": 0, "size": 0, "shapes": {}, "places": {}, "rows": ()}
+    return FileResult(path, **nothing, unread=unread, first=first, skipped=[""])
 
 
 def _result_of(value: dict[str, Any]) -> FileResult:

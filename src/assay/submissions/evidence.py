@@ -1,23 +1,27 @@
-"""SharedEvidence that two submissions have a common origin: what they share and few others have.
+"""Evidence that two submissions have a common origin: what a stretch of one shares with the other and few others have.
 
-A submission is a set of features: the statements (`statements`), and each two statements that use a name one after the
-other. A feature weighs ln(n / (m - 1)) where m of n submissions have it: what two share alone weighs most, what all
-share nothing. Statements without effect that are put between, other names and another order leave the links of names.
+The features of a submission are its statements (`statements`), and each two statements that use a name one after the
+other. A statement that m of n submissions have weighs ln(n / (m - 1)): what two share alone weighs most. A link weighs
+by how rare it is where both of its statements occur. The best stretch of a pair is that of a local alignment: each
+statement that the other side has adds the weight of its features, each other one costs `COST`, and the best sum counts,
+the geometric mean of both sides. The evidence is this sum times the root of the share of the whole. So one copied
+exercise stands out, and statements without effect that are put between, other names and another order change little.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from assay.corpora import SourceText
 from assay.retrieval import Hashes
 from assay.submissions.reading import Submission, texts_in
 from assay.submissions.statements import CodeToken, Statement, called_names, normal_statements, tokens_of
-from assay.types import BooleanArray, Float64Array
+from assay.types import BooleanArray, Float64Array, Int64Array
 
 FEWEST = 8
 """Submissions that tell what is usual; with fewer, the share of common features decides."""
@@ -28,9 +32,37 @@ ALIKE = 0.5
 KNOWN_TO = 0.1
 """Share of the submissions that call a name from which it is no name of an author; at least three."""
 
-OUTSTANDING = 1.5
-LEAST_EVIDENCE = 4.5
+COST = 1.0
+"""Of a statement that only one side has."""
+
+OUTSTANDING = 1.0
+LEAST_EVIDENCE = 12.0
 _LINK = np.uint64(0x9E3779B97F4A7C15)
+
+
+def unspaced(text: SourceText) -> str:
+    """Return all characters of a text but layout."""
+    return "".join(text.text.split())
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureOccurrences:
+    """Occurrences of the features of one submission, in the order of its statements.
+
+    Attributes:
+        codes: uint64 [m].
+        of: number of the statement of each, ascending; of a link, the later one.
+        first, second: codes of the statements of a link; of a statement, its own twice.
+        parts: 1 / features of one shape: a list of cases is no more evidence than one of them.
+        size: statements.
+    """
+
+    codes: Hashes
+    of: Int64Array
+    first: Hashes
+    second: Hashes
+    parts: Float64Array
+    size: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +72,20 @@ class Program:
     Attributes:
         texts: with code.
         statements: of each text.
-        features: uint64 [m], distinct, ascending.
     """
 
     texts: tuple[SourceText, ...]
     statements: tuple[tuple[Statement, ...], ...]
-    features: Hashes
+
+    @cached_property
+    def features(self) -> FeatureOccurrences:
+        """Occurrences of what can be shared."""
+        return _features(self.statements)
 
     @cached_property
     def plain(self) -> str:
         """All characters but layout."""
-        return "".join("".join(text.text.split()) for text in self.texts)
+        return "".join(map(unspaced, self.texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +93,7 @@ class SharedEvidence:
     """Weights of what all pairs share.
 
     Attributes:
-        scores: [n, n], evidence of each pair; 0 on the diagonal and where a pair is not compared.
+        scores: [n, n], evidence of each pair; 0 where a pair is not compared.
         shares: [n, n], weighted cosine of the features, 0 to 1.
         compared: bool [n, n], above the diagonal.
         usual: median of the scores.
@@ -105,24 +140,39 @@ def _tokens(text: SourceText) -> list[CodeToken]:
 
 def _program(texts: Sequence[SourceText], sequences: Sequence[Sequence[CodeToken]], kept: frozenset[str]) -> Program:
     statements = []
-    features: list[Hashes] = []
     for text, tokens in zip(texts, sequences, strict=True):
-        inside = tuple(normal_statements(text.text, language=text.language, sequence=tokens, kept=kept))
-        statements.append(inside)
-        features += [np.array([statement.code for statement in inside], np.uint64), links(inside)]
-    joined = np.concatenate(features) if features else np.empty(0, np.uint64)
-    return Program(tuple(texts), tuple(statements), np.unique(joined))
+        statements.append(tuple(normal_statements(text.text, language=text.language, sequence=tokens, kept=kept)))
+    return Program(tuple(texts), tuple(statements))
 
 
-def links(statements: Sequence[Statement]) -> Hashes:
-    """Return a code for each two statements that use a name one after the other."""
-    uses: dict[str, list[int]] = defaultdict(list)
-    for statement in statements:
-        for name in statement.names:
-            uses[name].append(statement.code)
-    chained = list(chain.from_iterable(map(pairwise, uses.values())))
-    pairs = np.array(chained, np.uint64).reshape(-1, 2)
-    return pairs[:, 0] * _LINK + (pairs[:, 1] ^ (pairs[:, 1] >> np.uint64(29)))
+def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
+    """Return the statements of texts, and each two that use a name one after the other in one of them."""
+    rows: list[tuple[int, int, int, int, int]] = []
+    number = 0
+    for statements in texts:
+        last: dict[str, Statement] = {}
+        for statement in statements:
+            rows.append((number, statement.code, statement.code, statement.shape, statement.shape))
+            for name in statement.names:
+                if before := last.get(name):
+                    rows.append((number, before.code, statement.code, before.shape, statement.shape))
+                last[name] = statement
+            number += 1
+    table = np.array(rows, np.uint64).reshape(-1, 5)
+    of, first, second = table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
+    is_link = np.ones(len(table), np.bool_)
+    is_link[np.unique(of, return_index=True)[1]] = False
+    codes, shapes = (np.where(is_link, _mixed(table[:, at], table[:, at + 1]), table[:, at]) for at in (1, 3))
+    # a feature counts at its first occurrence, and less if others have its shape
+    _, places = np.unique(codes, return_index=True)
+    _, shape_of, counts = np.unique(shapes[places], return_inverse=True, return_counts=True)
+    parts = np.zeros(len(codes))
+    parts[places] = 1 / counts[shape_of]
+    return FeatureOccurrences(codes=codes, of=of, first=first, second=second, parts=parts, size=number)
+
+
+def _mixed(first: Hashes, second: Hashes) -> Hashes:
+    return first * _LINK + (second ^ (second >> np.uint64(29)))
 
 
 def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program], template: Hashes) -> SharedEvidence:
@@ -133,43 +183,87 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
         programs: theirs.
         template: features of code that was handed out; they weigh nothing.
     """
-    from scipy.sparse import csr_array  # noqa: PLC0415  slow to import, and needed here only
-
     count = len(programs)
-    features, columns = np.unique(
-        np.concatenate([program.features for program in programs] or [np.empty(0, np.uint64)]), return_inverse=True
-    )
-    starts = np.concatenate([[0], np.cumsum([len(program.features) for program in programs])])
-    matrix = csr_array((np.ones(len(columns), np.float32), columns, starts), shape=(count, max(1, len(features))))
-    owners = np.bincount(columns, minlength=max(1, len(features)))
-    weights = np.log(max(1, count) / np.maximum(1, owners - 1))
-    weights[: len(features)][np.isin(features, template)] = 0
+    lists = [program.features for program in programs]
+    codes = np.concatenate([features.codes for features in lists] or [np.empty(0, np.uint64)])
+    features, columns = np.unique(codes, return_inverse=True)
+    starts = np.concatenate([[0], np.cumsum([len(part.codes) for part in lists])])
+    has = csr_array((np.ones(len(columns), np.float32), columns, starts), (count, max(1, len(features))), copy=True)
+    has.sum_duplicates()
+    has.data[:] = 1
+    weights = _weights(lists, features=features, has=has)
+    weights[np.isin(features, template)] = 0
     if count == 2:  # noqa: PLR2004  nothing is unusual in two
-        weights[: len(features)][~np.isin(features, template)] = 1
-    weighted = matrix * np.sqrt(weights, dtype=np.float32)[None, :]
-    shared = (weighted @ weighted.T).toarray().astype(np.float64)
-    whole = np.diag(shared).copy()
-    sizes = np.sqrt(np.outer(whole, whole)) + 1e-12
-    compared = np.triu(np.ones((count, count), np.bool_), 1)
-    for first, submission in enumerate(submissions):
-        for second in range(first + 1, count):
-            other = submissions[second]
-            if (submission.is_earlier and other.is_earlier) or submission.student == other.student:
-                compared[first, second] = False
-    # half way between the evidence and the share of the whole: long programs share more by chance
-    scores = np.where(compared, shared / np.sqrt(sizes), 0)
-    values = scores[compared]
-    usual, unusual = 0.0, np.inf
-    if count >= FEWEST and len(values):
-        usual, upper = np.quantile(values, [0.5, 0.9])
-        # the upper tail of all pairs is exponential: its largest of m grows with ln m
-        unusual = max(LEAST_EVIDENCE, usual + OUTSTANDING * (upper - usual) * np.log(len(values)))
+        weights[~np.isin(features, template)] = 1
+    compared = _compared(submissions)
+    weighted = has * np.sqrt(np.append(weights, np.zeros(has.shape[1] - len(weights))), dtype=np.float32)[None, :]
+    shared = (weighted @ weighted.T).toarray()
+    whole = shared.diagonal().copy()
+    shares = np.where(compared, shared / (np.sqrt(np.outer(whole, whole)) + 1e-6), 0)
+    owners = csr_array(has.T)
+    scores = np.zeros((count, count))
+    for number, part in enumerate(lists):
+        scores[number] = _best_stretch(part, columns[starts[number] : starts[number + 1]], weights, owners=owners)
+    scores = np.sqrt(scores * scores.T * shares)
+    usual, unusual = _usual(scores[compared], count)
     return SharedEvidence(
         scores=scores,
-        shares=np.where(compared, shared / sizes, 0),
+        shares=shares,
         compared=compared,
-        usual=float(usual),
-        unusual=float(unusual),
+        usual=usual,
+        unusual=unusual,
         weights=weights,
         features=features,
     )
+
+
+def _weights(lists: Sequence[FeatureOccurrences], features: Hashes, has: csr_array) -> Float64Array:
+    """Return the weight of each feature, float64 [f]."""
+    count = len(lists)
+    owners = np.asarray(has.sum(axis=0)).ravel()[: len(features)]
+    others = np.maximum(1, owners - 1)
+    weights = np.log(max(1, count) / others)
+    links = np.unique(np.concatenate([_links(part) for part in lists] or [np.empty((0, 3), np.uint64)]), axis=0)
+    codes, first, second = (np.searchsorted(features, links[:, at]) for at in range(3))
+    shared = owners[codes] > 1
+    codes, first, second = codes[shared], first[shared], second[shared]
+    by_feature = csr_array(has.T)
+    both = np.asarray(by_feature[first].multiply(by_feature[second]).sum(axis=1)).ravel()
+    weights[codes] = np.log(both / others[codes])
+    return np.asarray(weights, np.float64)
+
+
+def _links(features: FeatureOccurrences) -> Hashes:
+    is_link = np.ones(len(features.of), np.bool_)
+    is_link[np.unique(features.of, return_index=True)[1]] = False
+    return np.stack([features.codes, features.first, features.second], axis=1)[is_link]
+
+
+def _best_stretch(
+    features: FeatureOccurrences, columns: Int64Array, weights: Float64Array, *, owners: csr_array
+) -> Float64Array:
+    """Return the evidence of the best stretch of one submission with each other one, [n]."""
+    values = weights[columns] * features.parts + 1e-6  # a match without weight is no gap
+    gains = csr_array((values, (features.of, columns)), shape=(features.size, owners.shape[0])) @ owners
+    steps = gains.toarray()
+    steps[steps == 0] = -COST
+    sums = np.cumsum(steps, axis=0)
+    before = np.minimum.accumulate(np.vstack([np.zeros((1, sums.shape[1])), sums[:-1]]), axis=0)
+    return np.asarray((sums - before).max(axis=0, initial=0), np.float64)
+
+
+def _compared(submissions: Sequence[Submission]) -> BooleanArray:
+    """Return which pairs are compared: no student with himself, nor two of earlier courses."""
+    _, students = np.unique([submission.student for submission in submissions], return_inverse=True)
+    earlier = np.array([submission.is_earlier for submission in submissions], np.bool_)
+    differ = (students[:, None] != students[None, :]) & ~(earlier[:, None] & earlier[None, :])
+    return np.triu(differ, 1)
+
+
+def _usual(values: Float64Array, count: int) -> tuple[float, float]:
+    """Return the median of the scores, and the score from which a pair stands out."""
+    if count < FEWEST or not len(values):
+        return 0.0, np.inf
+    usual, upper = np.quantile(values, [0.5, 0.9])
+    # the upper tail of all pairs is exponential: its largest of m grows with ln m
+    return float(usual), float(max(LEAST_EVIDENCE, usual + OUTSTANDING * (upper - usual) * np.log(len(values))))

@@ -47,60 +47,51 @@ def runs_of(first: Program, second: Program, weight_of: Callable[[Hashes], Float
     """Return the runs, the strongest first; a statement belongs to one run."""
     left, right = _places(first), _places(second)
     at_code: dict[int, list[int]] = defaultdict(list)
-    for at, place in enumerate(right):
-        at_code[place.statement.code].append(at)
-    codes = np.array([place.statement.code for place in left], np.uint64)
-    weights = weight_of(codes) if len(codes) else np.empty(0)
-    best: dict[tuple[int, int], tuple[float, tuple[int, int] | None]] = {}
+    for across, place in right.items():
+        at_code[place.statement.code].append(across)
+    width = max(right, default=0) + GAP + 1
+    behind = [step * width + across for step in range(1, GAP + 1) for across in range(1, GAP + 1)]
+    weights = weight_of(np.array([place.statement.code for place in left.values()], np.uint64)) + 0.01
+    # a match is a number, its place on the left times the width plus its place on the right
+    best: dict[int, float] = {}
+    nothing = [0.0] * len(behind)
+
+    def following(match: int) -> int:
+        return max(map(match.__add__, behind), key=lambda other: best.get(other, 0.0))
+
     # from the end: each match continues with the strongest run that begins at most a gap behind it
-    for at in range(len(left) - 1, -1, -1):
-        for other in at_code.get(left[at].statement.code, ())[:REPEATS]:
-            following: tuple[float, tuple[int, int] | None] = (0.0, None)
-            for step in range(1, GAP + 1):
-                for across in range(1, GAP + 1):
-                    behind = (at + step, other + across)
-                    if (
-                        behind in best
-                        and best[behind][0] > following[0]
-                        and _same_texts(left, right=right, match=(at, other), behind=behind)
-                    ):
-                        following = (best[behind][0], behind)
-            best[at, other] = (float(weights[at]) + 0.01 + following[0], following[1])
-    return _greedy(best, left, right)
-
-
-def _greedy(
-    best: dict[tuple[int, int], tuple[float, tuple[int, int] | None]],
-    left: Sequence[StatementPlace],
-    right: Sequence[StatementPlace],
-) -> list[MatchedRun]:
+    for (at, place), weight in zip(reversed(left.items()), weights[::-1].tolist(), strict=True):
+        for across in at_code.get(place.statement.code, ())[:REPEATS]:
+            match = at * width + across
+            best[match] = weight + max(map(best.get, map(match.__add__, behind), nothing))
     used: tuple[set[int], set[int]] = (set(), set())
     runs = []
-    for start in sorted(best, key=lambda match: (-best[match][0], match)):
+    for start in sorted(best, key=lambda match: (-best[match], match)):
+        if best[start] < 1:
+            break
         chain: list[tuple[int, int]] = []
-        at: tuple[int, int] | None = start
-        while at is not None and at[0] not in used[0] and at[1] not in used[1]:
-            chain.append(at)
-            at = best[at][1]
-        weight = best[start][0] - (best[at][0] if at is not None else 0)
+        match = start
+        while match in best and match // width not in used[0] and match % width not in used[1]:
+            chain.append(divmod(match, width))
+            match = following(match)
+        weight = best[start] - best.get(match, 0.0)
         if len(chain) < LEAST or weight < 1:
             continue
-        used[0].update(match[0] for match in chain)
-        used[1].update(match[1] for match in chain)
-        runs.append(MatchedRun(tuple(left[at] for at, _ in chain), tuple(right[at] for _, at in chain), weight))
+        places = tuple(zip(*chain, strict=True))
+        used[0].update(places[0])
+        used[1].update(places[1])
+        runs.append(
+            MatchedRun(tuple(map(left.__getitem__, places[0])), tuple(map(right.__getitem__, places[1])), weight)
+        )
     return runs
 
 
-def _same_texts(
-    left: Sequence[StatementPlace], right: Sequence[StatementPlace], match: tuple[int, int], behind: tuple[int, int]
-) -> bool:
-    return left[match[0]].text == left[behind[0]].text and right[match[1]].text == right[behind[1]].text
-
-
-def _places(program: Program) -> list[StatementPlace]:
-    places = []
+def _places(program: Program) -> dict[int, StatementPlace]:
+    """Return the statements by their places, those of two texts so far apart that no run reaches across."""
+    places: dict[int, StatementPlace] = {}
     for number, statements in enumerate(program.statements):
-        places += [StatementPlace(number, statement) for statement in statements]
+        first = len(places) + number * GAP
+        places |= {at: StatementPlace(number, statement) for at, statement in enumerate(statements, first)}
     return places
 
 

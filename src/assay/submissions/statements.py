@@ -55,12 +55,14 @@ class Statement:
 
     Attributes:
         code: of its normal form; equal codes are equal statements.
+        shape: of that without numbers and repetitions; a list of cases has few shapes.
         names: that its author chose, once each, in order.
         start, stop: offsets in the text.
         size: tokens.
     """
 
     code: int
+    shape: int
     names: tuple[str, ...]
     start: int
     stop: int
@@ -238,28 +240,28 @@ class _Normal:
     def _statement(self, kind: str, part: Sequence[CodeToken]) -> Iterator[Statement]:
         if not part:
             return
-        bag, names = [], Counter[str]()
+        bag, numbers, names = list[str](), list[str](), Counter[str]()
         for word, is_call in _expanded([word for word, _, _ in part]):
-            if word in SILENT:
+            if word in SILENT or (word in MODIFIERS and word in self.reserved):
                 continue
             if word in WORDS:
                 bag.append(WORDS[word])
             elif word[-1] in QUOTES:
                 bag.append('"')
-            elif not _WORD.fullmatch(word):
-                number = _NUMBER.fullmatch(word)
-                bag.append(word if number is None else number[1][:SHORT_NUMBER])
-            elif word in self.reserved or (is_call and word in self.kept):
-                if word not in MODIFIERS:
-                    bag.append(word)
+            elif number := _NUMBER.fullmatch(word):
+                numbers.append(number[1][:SHORT_NUMBER])
+            elif not _WORD.fullmatch(word) or word in self.reserved or (is_call and word in self.kept):
+                bag.append(word)
             else:
                 names[word] += 1
-        if len(bag) + len(names) < 2 and kind != "?":  # noqa: PLR2004  a declaration, a lone word
+        if len(bag) + len(numbers) + len(names) < 2 and kind != "?":  # noqa: PLR2004  a declaration, a lone word
             return
-        bag.sort()
+        shape = " ".join([kind, *sorted(set(bag))])
+        bag = sorted(bag + numbers)
         times = "".join(map(str, sorted(names.values())))
         yield Statement(
             code=_hash(" ".join([kind, times, *bag])),
+            shape=_hash(shape),
             names=tuple(names),
             start=part[0][1],
             stop=part[-1][2],

@@ -2,16 +2,16 @@
 
 from operator import itemgetter
 
-from assay.evaluation import GROUPS_FOR_INTERVAL, BlindBaseline
+from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline
 from assay.reports import Column, Missing, Report, Table, area_with_interval, describe, number_of
 from assay.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
-    "The texts alone still tell benchmark and unseen text apart, so the verdict of `assay audit` will rest on the "
-    "negative control, a built-in model that saw neither (--control names another). Further repositories of the same "
-    "kind help. `assay audit` can compare within the benchmark, too: --variants 10, --reference BASE."
+    "The texts alone still tell benchmark and unseen text apart, so `assay audit` needs the model that the audited one "
+    "was trained from (--parent), or unseen tasks of the same form (--same-form). More of such text does not replace "
+    "them."
 )
-NOTHING_MATCHED = "Too few of the texts resemble the benchmark, so none was left out to match it."
+NOTHING_MATCHED = "Too few texts are like the benchmark to choose among them, so all were kept."
 
 
 @describe.register
@@ -35,10 +35,10 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         details.append(STILL_APART)
     elif unseen.after is not None and unseen.after.ranking is not None:
         details.append(f"The texts alone hardly tell them from {unseen.like}.")
-    if unseen.groups < GROUPS_FOR_INTERVAL:
-        missing = GROUPS_FOR_INTERVAL - unseen.groups
+    missing = _groups_needed(unseen) - unseen.groups
+    if missing > 0:
         details.append(
-            f"Below {GROUPS_FOR_INTERVAL} repositories, an audit prints no interval and gives no verdict: {missing} "
+            f"Below {_groups_needed(unseen)} repositories, an audit with such texts gives no verdict: {missing} "
             f"{_is_or_are(missing)} missing. Give more."
         )
     if not unseen.dated:
@@ -60,6 +60,13 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
     )
 
 
+def _groups_needed(unseen: UnseenSet) -> int:
+    """Return the groups that a verdict takes: more where the texts differ in form."""
+    if unseen.after is not None and tells_apart(unseen.after):
+        return FEWEST_GROUPS
+    return GROUPS_FOR_INTERVAL
+
+
 def _is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -77,9 +84,9 @@ def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline)
         columns=(
             Column("", get=itemgetter(0)),
             Column("texts", "count", itemgetter(1)),
-            Column("blind AUROC", get=lambda row: _area(row[2])),
+            Column("AUROC, texts alone", get=lambda row: _area(row[2])),
         ),
-        caption=("The AUROC of a classifier that sees the texts alone; .5 means that it tells nothing apart.",),
+        caption=("AUROC: share of pairs that a classifier of the texts alone ranks rightly; .5 means that it cannot.",),
     )
 
 

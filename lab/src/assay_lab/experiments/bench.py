@@ -18,6 +18,7 @@ from assay_lab.testbed import (
     CONFIGURATION,
     FOLDER,
     MANIFEST,
+    REPLIES,
     SCORES,
     Configuration,
     Evaluation,
@@ -35,8 +36,8 @@ from assay_lab.testbed import (
 from assay_lab.training.finetuning import TRAIN, checkpoint_folder
 
 PAPER_SCALE = "paper"
-RUNS = "runs"
-STORES = (RUNS, "pools", "kds-trials", "bug-averages", "classifiers", "*.sqlite", MARKER)
+RUNS, AUDITED = "runs", "audited"
+STORES = (RUNS, AUDITED, "pools", "kds-trials", "bug-averages", "classifiers", "*.sqlite", MARKER)
 """Names in the folder of experiments, beside those of the papers: what experiments keep to continue from."""
 LONGEST_NAME = 40
 """Characters of a model's name in the name of a folder."""
@@ -203,7 +204,8 @@ def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -
 
     Either only the judging differs, and planted texts, checkpoints and scores are copied, or only the training, and the
     texts and the base model's scores are. The record of their source goes with the texts, and checkpoints and scores
-    carry their own: a run refuses or recomputes what is not of its present source, settings and base model.
+    carry their own: a run refuses or recomputes what is not of its present source, settings and base model. Replies of
+    a model that rewrites go to every run: they are kept by prompt.
     """
     if (folder / CONFIGURATION).exists():
         return
@@ -211,6 +213,9 @@ def borrow(folder: Path, configuration: Configuration, others: Sequence[Path]) -
         if not (other / CONFIGURATION).is_file() or not (other / SCORES / "epoch-0.parquet").is_file():
             continue
         lender = configuration_in(other)
+        if lender.judging.engine == configuration.judging.engine and (other / REPLIES).is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(other / REPLIES, folder)
         judged_alike = replace(lender, mix=configuration.mix, training=configuration.training) == configuration
         own = replace(lender, name=configuration.name, judging=configuration.judging)
         trained_alike = own == configuration and not configuration.data.filter and is_trained(other, lender)

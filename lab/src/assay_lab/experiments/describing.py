@@ -29,7 +29,7 @@ from assay.reports import (
 from assay_lab.columns import attributes
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.driving import commit
-from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueTable
+from assay_lab.experiments.finding import Chart, Finding, HeatMap, Picture, Value, ValueTable
 from assay_lab.experiments.matrix import heat_map
 from assay_lab.experiments.papers import Unit
 from assay_lab.mappings import enumerated
@@ -48,7 +48,11 @@ def finding_report(finding: Finding, origin: Mapping[str, object] = MappingProxy
         title=finding.title,
         statement="",
         tables=tuple(map(described_table, finding.tables)),
-        figures=(*map(described_chart, finding.charts), *map(described_heat_map, finding.heat_maps)),
+        figures=(
+            *map(described_chart, finding.charts),
+            *map(described_heat_map, finding.heat_maps),
+            *map(described_picture, finding.pictures),
+        ),
         notes=finding.notes,
         data={
             "schema": SCHEMA,
@@ -108,7 +112,7 @@ def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
     return origin | {"command": " ".join(words), "scale": Path(bench.scale).name, "models": models}
 
 
-Titled = TypeVar("Titled", Report, ValueTable, Chart, HeatMap)
+Titled = TypeVar("Titled", Report, ValueTable, Chart, HeatMap, Picture)
 
 
 def saying_stand_in(part: Titled) -> Titled:
@@ -127,6 +131,7 @@ def marked(finding: Finding) -> Finding:
         tables=tuple(map(saying_stand_in, finding.tables)),
         charts=tuple(map(saying_stand_in, finding.charts)),
         heat_maps=tuple(map(saying_stand_in, finding.heat_maps)),
+        pictures=tuple(map(saying_stand_in, finding.pictures)),
         notes=(f"{MARKER}: {MEANING.strip()}", *finding.notes),
         audits=audits,
         manifest={**finding.manifest, "stand_in": True},
@@ -169,6 +174,13 @@ def described_heat_map(matrix: HeatMap) -> Figure:
         description=f"{matrix.title}. {numbers}.",
         chart=partial(heat_map, matrix.values, middle=matrix.middle),
         caption="",
+    )
+
+
+def described_picture(picture: Picture) -> Figure:
+    """Return a picture as a figure of a report."""
+    return Figure(
+        name=picture.name, title=picture.title, description=picture.description, chart=picture.draw, caption=""
     )
 
 

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import t as student
@@ -84,7 +84,24 @@ class HeatMap:
     middle: float = 1.0
 
 
-Part = TypeVar("Part", ValueTable, Chart, HeatMap)
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A figure of another kind.
+
+    Attributes:
+        name: unique within the finding.
+        title: one line.
+        description: what it shows, for readers who cannot see it.
+        draw: returns its Altair chart.
+    """
+
+    name: str
+    title: str
+    description: str
+    draw: Callable[[], Any]
+
+
+Part = TypeVar("Part", ValueTable, Chart, HeatMap, Picture)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -99,6 +116,7 @@ class Finding:
         seeds: of the runs behind it.
         charts: figures of the same numbers.
         heat_maps: matrices of the same numbers.
+        pictures: figures of other kinds.
         excerpts: texts that are shown side by side, each token shaded.
         audits: folder name → audit, for `assay report`.
         manifest: of the run behind the audits.
@@ -111,6 +129,7 @@ class Finding:
     seeds: tuple[int, ...]
     charts: tuple[Chart, ...] = ()
     heat_maps: tuple[HeatMap, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     audits: Mapping[str, Audit] = field(default_factory=dict)
     manifest: Mapping[str, object] = field(default_factory=dict)
@@ -138,12 +157,14 @@ def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
     tables: list[ValueTable] = []
     charts: list[Chart] = []
     heat_maps: list[HeatMap] = []
+    pictures: list[Picture] = []
     excerpts: list[Excerpt] = []
     for finding in findings:
         short = finding.name.rpartition("/")[2]
         tables += _prefixed(short, finding.tables)
         charts += _prefixed(short, finding.charts)
         heat_maps += _prefixed(short, finding.heat_maps)
+        pictures += _prefixed(short, finding.pictures)
         excerpts += finding.excerpts
         seeds |= dict.fromkeys(finding.seeds)
         for note in finding.notes:
@@ -156,6 +177,7 @@ def joined(name: str, title: str, findings: Sequence[Finding]) -> Finding:
         seeds=tuple(seeds),
         charts=tuple(charts),
         heat_maps=tuple(heat_maps),
+        pictures=tuple(pictures),
         excerpts=tuple(excerpts),
     )
 

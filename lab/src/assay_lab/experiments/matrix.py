@@ -1,4 +1,4 @@
-"""The chart of a matrix of numbers, as an Altair chart in the colours of the report."""
+"""Charts of matrices and of points, as Altair charts in the colours of the report."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from importlib import import_module
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from assay.types import Float64Array
+
 if TYPE_CHECKING:
     import altair as alt
 
+MOST_CELLS = 50
+"""Rows of a shaded matrix; of a larger one each cell is the mean of a block."""
 CHARACTER_WIDTH = 7.5
 """Pixels of a character of a label, estimated without its font."""
 
@@ -45,5 +51,55 @@ def heat_map(values: Mapping[tuple[str, str], float], *, middle: float = 1.0) ->
     )
     chart: alt.LayerChart = vega.LayerChart(
         layer=[squares, base.mark_text().encode(text=vega.Text("value:Q", format=".2f"))]
+    )
+    return chart
+
+
+def shaded_matrix(values: Float64Array) -> alt.Chart:
+    """Return a square matrix as shades, the largest value the darkest, without its numbers."""
+    vega: Any = import_module("altair")
+    size = min(MOST_CELLS, len(values))
+    edges = np.linspace(0, len(values), size + 1).astype(int)
+    sums = np.add.reduceat(np.add.reduceat(values, edges[:-1], axis=0), edges[:-1], axis=1)
+    means = sums / np.outer(np.diff(edges), np.diff(edges))
+    low, span = means.min(), np.ptp(means) or 1
+    cells = []
+    for (row, column), value in np.ndenumerate((means - low) / span):
+        cells.append({"row": row, "column": column, "shade": round(float(value), 3)})
+    place = {"axis": None, "scale": vega.Scale(paddingInner=0)}
+    chart: alt.Chart = (
+        vega.Chart(vega.InlineData(values=cells))
+        .mark_rect(color="var(--series-1)")
+        .encode(
+            x=vega.X("column:O", **place),
+            y=vega.Y("row:O", **place),
+            opacity=vega.Opacity("shade:Q", scale=vega.Scale(domain=[0, 1], range=[0, 1]), legend=None),
+        )
+    )
+    return chart
+
+
+def scatter(points: Mapping[str, Float64Array], *, x: str, y: str) -> alt.Chart:
+    """Return points in colours by class.
+
+    Args:
+        points: class → float64 [points, 2].
+        x: title of the horizontal axis.
+        y: title of the vertical axis.
+    """
+    vega: Any = import_module("altair")
+    rows = []
+    for name, places in points.items():
+        rows += [{"class": name, "x": across, "y": up} for across, up in places.tolist()]
+    legend = vega.Legend(title=None, orient="top", columns=3) if len(points) > 1 else None
+    scale = vega.Scale(zero=False)
+    chart: alt.Chart = (
+        vega.Chart(vega.InlineData(values=rows))
+        .mark_point(filled=True, size=20, opacity=0.7)
+        .encode(
+            x=vega.X("x:Q", title=x, scale=scale),
+            y=vega.Y("y:Q", title=y, scale=scale),
+            color=vega.Color("class:N", legend=legend),
+        )
     )
     return chart

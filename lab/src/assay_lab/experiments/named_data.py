@@ -6,6 +6,8 @@ from typing import Any
 from assay.datasets import DataSelection, Dataset, is_benchmark, read_dataset
 
 HUB = "hf:"
+OF_BENCHMARK = ("limit", "subset", "part")
+"""Options that a benchmark has."""
 
 
 def named_source(name: str, place: Path, **selection: Any) -> tuple[str, DataSelection]:  # noqa: ANN401  options
@@ -17,10 +19,11 @@ def named_source(name: str, place: Path, **selection: Any) -> tuple[str, DataSel
         selection: further options. Those for columns count for a table alone: a benchmark has its own.
     """
     text = str(place)
+    of_benchmark = {key: value for key, value in selection.items() if key in OF_BENCHMARK}
     if is_benchmark(text) and not place.exists():
-        return text, DataSelection(limit=selection.get("limit"), subset=selection.get("subset"))
+        return text, DataSelection(**of_benchmark)
     if is_benchmark(name) and not text.startswith(HUB):
-        return name, DataSelection(data=place, limit=selection.get("limit"), subset=selection.get("subset"))
+        return name, DataSelection(data=place, **of_benchmark)
     return text, DataSelection(**selection)
 
 

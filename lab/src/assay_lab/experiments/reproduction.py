@@ -35,6 +35,8 @@ class Reproduction:
         seeds: most seeds of the bench that it runs; None for all.
         paper_data: names of the data that the paper has here. The scale "paper" reads those of the hub by itself.
         paper_models: how many of the models of the paper it has, the first ones; None for all.
+        audits: models that it audits at the scale "paper", without training, in place of those of the bench.
+        keys: of the table of its paper in a configuration file, those that it reads; None for all.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -50,6 +52,8 @@ class Reproduction:
     seeds: int | None = None
     paper_data: tuple[str, ...] = ()
     paper_models: int | None = None
+    keys: tuple[str, ...] | None = None
+    audits: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -115,10 +119,22 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
     if len(bench.seeds) > 1 and None not in attributes(experiments, "seeds"):
         seeds = ",".join(map(str, bench.seeds))
         raise DataError(f"{name}: received --seed {seeds}, expected one seed: it repeats nothing over seeds")
+    check_keys(name, experiments, bench)
+
+
+def check_keys(name: str, experiments: Sequence[Reproduction], bench: Bench) -> None:
+    """Check that experiments read all keys of a configuration file; arguments and errors as `check_used`."""
     family = experiments[0].paper
     allowed = {"name", "model", "models", family} if family in FAMILIES else {*TESTBED_KEYS, "models"}
     if surplus := sorted(bench.keys - allowed):
         raise DataError(f"{bench.scale}: received {surplus[0]}, which {name} does not use; expected {listed(allowed)}")
+    own_keys = attributes(experiments, "keys")
+    if None in own_keys:
+        return
+    readable = set(chain.from_iterable(own_keys))
+    if idle := without(bench.sizes.get(family, {}), readable):
+        expected = listed(readable) or "no table of it"
+        raise DataError(f"{bench.scale}: received {family}.{idle[0]}, which {name} does not use; expected {expected}")
 
 
 def listed(keys: Collection[str]) -> str:

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 
 from assay.errors import ModelError
@@ -30,6 +31,8 @@ BYTES_ON_DISK = 2
 LANGUAGES_OF_DECO = 4
 MOST_FILTERED = int(max(map(max, paper("srdetection").tables["table-5"].values.values())))
 """Members where all that pass the filter are taken: what it left the paper, at most."""
+TASKS = {"apps": 10_000, "humaneval": 164, "mbpp": 974, "bigcodebench": 1140}
+"""Benchmark → its tasks; of others a thousand are taken."""
 UNKNOWN = Missing("not known before it is read")
 
 
@@ -60,6 +63,12 @@ def testbed_work(bench: Bench) -> Work:
         trained=len(bench.seeds) * members * each.training.epochs * (1 + each.mix.ratio),
         memory=each.training.method,
     )
+
+
+def audit_work(experiments: Sequence[Reproduction], bench: Bench) -> Work:
+    """Return the work of audits without training: each task and its variants are read once by each experiment."""
+    tasks = sum(sum(map(TASKS.get, experiment.data_of(bench), repeat(1000))) for experiment in experiments)
+    return Work(passes=float(tasks * (1 + bench.configurations[0].judging.variants)))
 
 
 def kds_work(bench: Bench) -> Work:
@@ -133,6 +142,10 @@ def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) ->
     family = experiments[0].paper
     work = WORK.get(family, testbed_work)(bench)
     models = list(dict.fromkeys(attributes(bench.configurations, "model")))
+    audits = tuple(dict.fromkeys(chain.from_iterable(attributes(experiments, "audits"))))
+    is_audit = bench.scale == PAPER_SCALE and all(attributes(experiments, "audits"))
+    if is_audit:
+        work, models = audit_work(experiments, bench), list(bench.models or audits)
     rows = [Row((model, *costs_of(billions_of(family, model), work))) for model in models]
     columns = (
         Column("model", "name"),
@@ -144,7 +157,10 @@ def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) ->
         Column("hours, GPU"),
         Column("hours, this machine"),
     )
-    data = [Row((label, str(place), on_disk(place))) for label, place in planned_data(family, bench).items()]
+    places = planned_data(family, bench)
+    if is_audit:
+        places = dict(chain.from_iterable(experiment.data_of(bench).items() for experiment in experiments))
+    data = [Row((label, str(place), on_disk(place))) for label, place in places.items()]
     notes = (
         (
             f"Passes: texts that a model reads, of {TOKENS} tokens each. An estimate: real texts are "

@@ -65,8 +65,8 @@ class InjectedTask:
 
     @property
     def code(self) -> str:
-        """The task without its prose: its solution where the whole is a patch or begins with prose."""
-        return self.part("solution") if self.prose or "patch" in self.parts else self.part(*WHOLE)
+        """The whole without its prose: the solution where the prompt is prose."""
+        return self.part("solution") if self.prose and "patch" not in self.parts else self.part(*WHOLE)
 
 
 Change = Callable[[InjectedTask, random.Random], str]

@@ -43,6 +43,8 @@ def rehearsal_bench(experiment: Reproduction, home: Path, out: Path, watchers: W
         watchers: receive the progress.
     """
     names = experiment.paper_data or experiment.needs or paper(experiment.paper).data
+    if experiment.makes_texts:
+        names = ()
     bench = Bench.of_scale(
         PAPER_SCALE, out, seeds=(0,), data=places_of(names, home), watchers=watchers, paper=experiment.paper
     )

@@ -3,6 +3,7 @@ from .configuration import SCALES as SCALES
 from .configuration import Configuration as Configuration
 from .configuration import NamesFrom as NamesFrom
 from .configuration import PlantSettings as PlantSettings
+from .configuration import Ties as Ties
 from .configuration import check as check
 from .configuration import configuration_from as configuration_from
 from .configuration import is_file as is_file
@@ -32,6 +33,9 @@ from .plant import Planted as Planted
 from .plant import part_column as part_column
 from .plant import read_planted as read_planted
 from .result_tables import auroc_table as auroc_table
+from .rewriting import REPLIES as REPLIES
+from .rewriting import opened_rewriter as opened_rewriter
+from .rewriting import rewriting_notes as rewriting_notes
 from .running import ALONE as ALONE
 from .running import CONFIGURATION as CONFIGURATION
 from .running import MANIFEST as MANIFEST

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
 from assay.scores import DETECTORS, detectors_of
+from assay.scoring import DETERMINISTIC, NAMES, Change
 from assay.training import TrainingSettings
 from assay_lab.columns import without
 from assay_lab.methods.fitted import FittedDetector
@@ -32,6 +33,8 @@ ALL = "all"
 SCALES = ("smoke", "full", "paper")
 NamesFrom = Literal["dictionary", "synonyms", "self"]
 """Source of the names in rewritings; "self" is the judged checkpoint."""
+Ties = Literal["strict", "inclusive"]
+TESTS: Change = "tests"
 FittedSettings = Mapping[str, Mapping[str, bool | int | float | str]]
 """Fitted detector → setting → value, where it is not the default, which follows the paper."""
 
@@ -105,6 +108,9 @@ class EvaluationSettings:
         variants: rewritings of each text.
         names: source of the names in rewritings: a word list, or "self" for the judged checkpoint.
         rename: "all" names in each rewriting, as SrDetection does, or "one".
+        engine: of the rewritings: ours, or the name of a model, which gets SrDetection's prompts (Tables 7 and 8).
+        changes: what a rewriting changes: names, and with "tests" the test cases that a text states.
+        ties: "inclusive" if a rule calls a text leaked that only equals its best variant (Algorithm 1 of SrDetection).
         settings: of fitted detectors; those without an entry have their defaults, which follow the paper.
         unseen_one_pass: spare the clean texts whatever costs more than one pass each, as rewritings do.
         resamples: behind every interval.
@@ -116,6 +122,9 @@ class EvaluationSettings:
     variants: int = 10
     names: NamesFrom = "dictionary"
     rename: Literal["all", "one"] = "all"
+    engine: str = DETERMINISTIC
+    changes: tuple[Change, ...] = NAMES
+    ties: Ties = "strict"
     settings: FittedSettings = field(default_factory=dict, hash=False)
     unseen_one_pass: bool = False
     resamples: int = 1000
@@ -229,6 +238,12 @@ def check(configuration: Configuration, source: str) -> None:
         (
             configuration.judging.resamples >= 1,
             f"judging.resamples = {configuration.judging.resamples}: expected at least 1",
+        ),
+        (bool(configuration.judging.changes), "judging.changes = []: expected some of function, variable, tests"),
+        (
+            configuration.judging.engine == DETERMINISTIC
+            or (configuration.judging.names, configuration.judging.rename) == ("dictionary", "all"),
+            f"judging.engine = {configuration.judging.engine!r} chooses names itself: expected no names and no rename",
         ),
     )
     for holds, message in rules:

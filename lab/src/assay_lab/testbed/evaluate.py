@@ -6,7 +6,7 @@ checkpoint it continues after the last stored statistics.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import __version__
-from assay.code import WORD_LISTS, SampledNames
 from assay.errors import DataError
 from assay.models import (
     CachedScorer,
@@ -27,7 +26,7 @@ from assay.models import (
     open_tokenizer,
 )
 from assay.scores import FrequencyTable, ModelRole, ScoreDefinition, request
-from assay.scoring import Deterministic, Progress, Rewriter, plan, score_samples
+from assay.scoring import DETERMINISTIC, NAMES, Progress, Rewriter, plan, score_samples
 from assay.types import Generator, Sample, TokenScorer
 from assay_lab.columns import among, attributes, having, id_column, outside
 from assay_lab.mappings import mapped
@@ -37,6 +36,7 @@ from assay_lab.testbed.detectors import FILTER, ComparedDetector, chosen, with_v
 from assay_lab.testbed.evaluation_result import Blind, Contest, DetectorResult, Evaluation, SampleView
 from assay_lab.testbed.judge import blind, cells, contests
 from assay_lab.testbed.plant import PARTS, Planted, part_column
+from assay_lab.testbed.rewriting import opened_rewriter, rewriting_notes
 from assay_lab.testbed.sources import general_texts
 from assay_lab.testbed.stored_scores import Columns, current_scores, write_scores
 from assay_lab.testbed.supervised import settings_notes, supervised_values
@@ -77,7 +77,8 @@ def evaluate(
             out, configuration, planted=planted, detectors=detectors, epoch=epoch, progress=progress
         )
     (out / SCORES / STATISTICS).unlink(missing_ok=True)
-    return judged(configuration, planted=planted, detectors=detectors, scored=scored)
+    result = judged(configuration, planted=planted, detectors=detectors, scored=scored)
+    return replace(result, notes=(*result.notes, *rewriting_notes(out)))
 
 
 def judged(
@@ -102,7 +103,9 @@ def judged(
             continue
         for epoch, values in scored.items():
             mask = among(detectors, "name", values)
-            judged_cells += cells(planted, values, mask, epoch=epoch, view=view, kept=kept, **draws)
+            judged_cells += cells(
+                planted, values, mask, epoch=epoch, view=view, kept=kept, ties=configuration.judging.ties, **draws
+            )
             compared += contests(planted, values, epoch=epoch, view=view, kept=kept, **draws)
         if (baseline := blind(planted, view=view, kept=kept, **draws)) is not None:
             blinds.append(baseline)
@@ -148,7 +151,14 @@ def checkpoint_scores(
         path.parent.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(path.with_name(STATISTICS)) as cache:
             values |= _computed(
-                configuration, planted, detectors=missing, models=models, table=table, cache=cache, progress=progress
+                out,
+                configuration,
+                planted,
+                detectors=missing,
+                models=models,
+                table=table,
+                cache=cache,
+                progress=progress,
             )
             cache.clear(models["target"].digest if epoch else None)
         write_scores(path, ids, values=values, origins=mapped(origins.__getitem__, values))
@@ -179,7 +189,12 @@ def origins_of(
         two = detector.access == "two models"
         own: dict[str, object] = {"reference": models["reference"].digest if two else None}
         if isinstance(detector.detector, ScoreDefinition) and detector.detector.needs_variants:
-            own["names"] = f"{judging.names}, {judging.rename}"
+            engine = (
+                ()
+                if (judging.engine, judging.changes) == (DETERMINISTIC, NAMES)
+                else (judging.engine, *judging.changes)
+            )
+            own["names"] = ", ".join((judging.names, judging.rename, *engine))
         if isinstance(detector.detector, FittedDetector) and detector.detector.settings is not None:
             own["settings"] = asdict(configured(detector.detector, judging.settings.get(detector.name, {})))
         origins[detector.name] = combined({**common, **own})
@@ -187,6 +202,7 @@ def origins_of(
 
 
 def _computed(
+    out: Path,
     configuration: Configuration,
     planted: Planted,
     *,
@@ -206,16 +222,17 @@ def _computed(
     judging, seed = configuration.judging, configuration.seed
     writing = bool(having(scored, access="black"))
     supervised = supervised_values(planted, fitted, generator=generator, judging=judging, seed=seed)
-    return supervised | values_of(
-        planted,
-        scored,
-        models=scorers,
-        table=table,
-        judging=judging,
-        generator=generator if writing else None,
-        rewriter=rewriter_of(judging, generator),
-        progress=progress,
-    )
+    with opened_rewriter(out, judging, generator) as rewriter:
+        return supervised | values_of(
+            planted,
+            scored,
+            models=scorers,
+            table=table,
+            judging=judging,
+            generator=generator if writing else None,
+            rewriter=rewriter,
+            progress=progress,
+        )
 
 
 def values_of(
@@ -241,12 +258,6 @@ def values_of(
             for name, column in score_samples(samples, scoring, progress=progress).values.items():
                 values[name][mask] = column
     return values
-
-
-def rewriter_of(judging: EvaluationSettings, generator: Generator) -> Deterministic:
-    """Return the engine that makes the rewritings; `generator` proposes names where they are the checkpoint's own."""
-    source = SampledNames(generator) if judging.names == "self" else WORD_LISTS[judging.names]
-    return Deterministic(names=source, rename=judging.rename)
 
 
 def open_checkpoint(out: Path, configuration: Configuration, epoch: int) -> "TransformersModel":
@@ -305,16 +316,17 @@ def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
 
 
 def filter_verdicts(
-    configuration: Configuration, samples: Sequence[Sample], progress: Progress | None = None
+    out: Path, configuration: Configuration, samples: Sequence[Sample], progress: Progress | None = None
 ) -> list[bool | None]:
     """Return, for each candidate text, whether the base model finds it easier than all its variants.
 
     None where a text has too few variants to decide.
     """
     name = f"{FILTER}:n={configuration.judging.variants}"
-    model = open_checkpoint(Path(), configuration, 0)
-    scoring = plan([request(name)], {"target": model}, rewriter=rewriter_of(configuration.judging, model))
-    values = score_samples(samples, scoring, progress=progress).values[name]
+    model = open_checkpoint(out, configuration, 0)
+    with opened_rewriter(out, configuration.judging, model) as rewriter:
+        scoring = plan([request(name)], {"target": model}, rewriter=rewriter)
+        values = score_samples(samples, scoring, progress=progress).values[name]
     return [None if np.isnan(value) else bool(value >= 0) for value in values]
 
 

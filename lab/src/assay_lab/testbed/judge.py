@@ -14,6 +14,7 @@ from assay.types import MEMBER, BooleanArray, Float64Array, Sample
 from assay_lab.columns import group_column, is_labelled, text_column
 from assay_lab.evaluation.differences import paired_difference
 from assay_lab.evaluation.thresholds import at_threshold, best_threshold
+from assay_lab.testbed.configuration import Ties
 from assay_lab.testbed.detectors import BASELINES, CONTENDERS, ComparedDetector
 from assay_lab.testbed.evaluation_result import Blind, Contest, Decided, DetectorResult, Null, SampleView
 from assay_lab.testbed.plant import Planted, part_column
@@ -31,6 +32,7 @@ def cells(
     kept: BooleanArray,
     resamples: int,
     seed: int,
+    ties: Ties = "strict",
 ) -> Iterator[DetectorResult]:
     """Yield the result of each detector.
 
@@ -43,6 +45,7 @@ def cells(
         kept: bool [texts], true for the texts of the view.
         resamples: behind every interval.
         seed: of the resamples.
+        ties: whether a value that equals that of a rule counts.
     """
     part = part_column(planted.samples)
     judged = kept & np.isin(part, ("member", "nonmember"))
@@ -59,7 +62,7 @@ def cells(
     for detector in detectors:
         column = values[detector.name]
         decided, on_unseen = None, None
-        threshold, labels = _threshold(detector, column[fits], truths[fits])
+        threshold, labels = _threshold(detector, column[fits], truths[fits], ties=ties)
         outcome = rankings[detector.name]
         if threshold is not None and outcome.positives and outcome.negatives:
             quality = at_threshold(
@@ -162,12 +165,15 @@ def selected_groups(samples: Sequence[Sample], chosen: BooleanArray) -> list[str
     return group_column(compress(samples, chosen))
 
 
-def _threshold(detector: ComparedDetector, column: Float64Array, truths: BooleanArray) -> tuple[float | None, int]:
+def _threshold(
+    detector: ComparedDetector, column: Float64Array, truths: BooleanArray, ties: Ties
+) -> tuple[float | None, int]:
     """Return the detector's threshold, and the number of labelled texts that it or the detector was fitted on."""
     if detector.access == "labelled":
         return 0.0, len(truths)
     if detector.rule is not None:
-        return float(np.nextafter(detector.rule, np.inf)), 0
+        # values from the threshold on are called members: the next larger number leaves those equal to the rule out
+        return detector.rule if ties == "inclusive" else float(np.nextafter(detector.rule, np.inf)), 0
     scored = ~np.isnan(column)
     labels = truths[scored]
     if labels.all() or not labels.any():

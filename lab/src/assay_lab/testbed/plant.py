@@ -28,6 +28,7 @@ from assay.errors import DataError
 from assay.evaluation import ShingleIndex
 from assay.files import atomic_path, write_text
 from assay.models import combined
+from assay.scoring import problem_of
 from assay.types import MEMBER, NONMEMBER, Sample
 from assay_lab.columns import having, of_length, text_column
 from assay_lab.mappings import enumerated
@@ -187,7 +188,10 @@ def write_planted(folder: Path, planted: Planted) -> None:
     for sample in planted.samples:
         about_text = {"id": sample.id, "group": sample.group, "part": sample.metadata["part"]}
         lines.append(json.dumps(about_text | {"sha256": _sha256(sample.text)}, ensure_ascii=False) + "\n")
-        row = {"id": sample.id, "text": sample.text, "language": sample.language}
+        problem = problem_of(sample)
+        # of a text that is its own solution, nothing more is needed to replace its test cases
+        code = problem.code if problem and problem.code != sample.text else None
+        row = {"id": sample.id, "text": sample.text, "language": sample.language, "code": code}
         rows.append(row | {"group": sample.group, "part": sample.metadata["part"]})
     about = {"left_out": dict(planted.left_out), "notes": list(planted.notes)}
     table = pa.Table.from_pylist(rows).replace_schema_metadata({"about": json.dumps(about)})
@@ -213,14 +217,14 @@ def read_planted(folder: Path) -> Planted:
 
 
 def _read_sample(row: Mapping[str, str]) -> Sample:
-    part = row["part"]
+    part, code = row["part"], row.get("code")
     return Sample(
         row["id"],
         text=row["text"],
         language=row["language"],
         label=PARTS[part],
         group=row["group"],
-        metadata={"part": part},
+        metadata={"part": part, "code": code} if code else {"part": part},
     )
 
 

@@ -5,6 +5,7 @@ manifest.json           versions, digests of texts, model and checkpoints, secon
 plant/members.jsonl     id, group, part and digest of each text; plant/texts.parquet has the texts
 train/loss.jsonl        the loss curve; train/epoch-N/ the checkpoints; train/state.pt the last state;
                         train/inputs.json all that the checkpoints depend on
+replies.sqlite          what a model that rewrites answered; rewriting.json: how many replies were rejected, and why
 scores/epoch-N.parquet  every detector's values on a checkpoint, each column with the digest of what it depends on
 evaluation.json         AUROC, decisions and rates of the detectors
 """
@@ -30,6 +31,7 @@ from assay_lab.testbed.configuration import Configuration, as_json, read_configu
 from assay_lab.testbed.evaluate import evaluate, filter_verdicts
 from assay_lab.testbed.evaluation_result import Evaluation
 from assay_lab.testbed.plant import FOLDER, TEXTS, Planted, plant, read_planted, write_planted
+from assay_lab.testbed.rewriting import REPLIES
 from assay_lab.testbed.sources import calibrating, general_texts, plantable
 from assay_lab.training.finetuning import TRAIN, Task, checkpoint_folder, finetune
 from assay_lab.training.processes import launched
@@ -110,7 +112,9 @@ def plant_in(out: Path, configuration: Configuration, watchers: Watchers = ALONE
     watchers.begin("planting")
     began = time.monotonic()
     dataset = plantable(configuration.data)
-    verdicts = filter_verdicts(configuration, dataset.samples, watchers.scoring) if configuration.data.filter else None
+    verdicts = None
+    if configuration.data.filter:
+        verdicts = filter_verdicts(out, configuration, dataset.samples, progress=watchers.scoring)
     elsewhere = calibrating(configuration.data)
     planted = plant(dataset, configuration.data, seed=configuration.seed, easiest=verdicts, elsewhere=elsewhere)
     filtered_by = files_digest(_base(configuration).folders) if configuration.data.filter else None
@@ -250,7 +254,7 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
         if read_configuration(path) != configuration:
             raise DataError(f"{out} holds a run of another configuration; expected the same one, or another folder")
     else:
-        check_target_folder(out, (FOLDER,), "assay lab testbed plant")
+        check_target_folder(out, (FOLDER, REPLIES), "assay lab testbed plant")
         out.mkdir(parents=True, exist_ok=True)
         write_text(path, as_json(configuration))
     if "assay" in manifest_of(out):

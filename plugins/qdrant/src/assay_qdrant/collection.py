@@ -61,11 +61,17 @@ class Collection:
         return dict(map(attrgetter("value", "count"), facet.hits))
 
     def query(
-        self, query: "list[float] | models.SparseVector", using: str, most: int, fields: Sequence[str] = ()
+        self,
+        query: "list[float] | models.SparseVector",
+        using: str,
+        most: int,
+        fields: Sequence[str] = (),
+        *,
+        exact: bool = False,
     ) -> list[models.ScoredPoint]:
         """Return the points whose vectors of one name are nearest, best first.
 
-        For dense vectors the server's graph is searched with `EF_SEARCH`.
+        For dense vectors the server's graph is searched with `EF_SEARCH`, or all of them are compared if `exact`.
         """
         return self.calls(
             lambda client: client.query_points(
@@ -74,7 +80,7 @@ class Collection:
                 using=using,
                 limit=most,
                 with_payload=list(fields) or False,
-                search_params=models.SearchParams(hnsw_ef=EF_SEARCH) if isinstance(query, list) else None,
+                search_params=models.SearchParams(hnsw_ef=EF_SEARCH, exact=exact) if isinstance(query, list) else None,
             )
         ).points
 

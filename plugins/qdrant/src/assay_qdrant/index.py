@@ -312,8 +312,15 @@ class QdrantIndex:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
+    def candidates_by_vector(
+        self, text: str, n: int = CANDIDATES, *, exact: bool = False
+    ) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
+
+        Args:
+            text: that is searched for.
+            n: documents at most.
+            exact: the server compares all vectors.
 
         Raises:
             CorpusIndexError: the index has no vectors, or was opened without its encoder.
@@ -323,7 +330,8 @@ class QdrantIndex:
             reason = f"was opened without its encoder {name}" if name else "has no vectors"
             raise CorpusIndexError(f"{self.address}: {reason}: it cannot be searched by vector")
         query = for_queries(self._encoder).encode([text]).tolist()
-        points = self._documents.query(query if isinstance(self._encoder, ManyVectors) else query[0], VECTOR, n)
+        query_vectors = query if isinstance(self._encoder, ManyVectors) else query[0]
+        points = self._documents.query(query_vectors, VECTOR, n, exact=exact)
         numbers = np.array(list(map(attrgetter("id"), points)), np.int64)
         # a server stores vectors in float16: the cosine of equal ones may be 1.0005
         return numbers, np.clip(np.array(list(map(attrgetter("score"), points)), np.float32), -1, 1)

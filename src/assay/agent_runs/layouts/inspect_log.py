@@ -8,7 +8,7 @@ from typing import Any
 from assay.agent_runs.layouts.chat import chat_steps, first_prompt
 from assay.agent_runs.layouts.contents import outcome_of
 from assay.agent_runs.run_values import AgentRun
-from assay.datasets import read_inspect_log
+from assay.datasets import inspect_values, read_inspect_log
 
 
 def is_inspect_log(content: object) -> bool:
@@ -27,14 +27,11 @@ def inspect_runs(path: Path) -> Iterator[AgentRun]:
 
 
 def _runs_of_log(log: Any) -> Iterator[AgentRun]:  # noqa: ANN401  inspect_ai is optional
-    """Yield the runs of a log."""
-    from inspect_ai.scorer import value_to_float  # noqa: PLC0415  slow to import
-
-    as_float = value_to_float()
+    """Yield the runs of a log; of several values none is taken for the outcome."""
     for sample in log.samples or ():
-        score = next(iter((sample.scores or {}).values()), None)
+        values = list(inspect_values(sample).values())
         stopped = sample.error or sample.limit
-        value = None if score is None or stopped else as_float(score.value)
+        value = values[0] if len(values) == 1 and not stopped else None
         run = run_of_messages(str(sample.id), [message.model_dump(mode="json") for message in sample.messages])
         yield replace(
             run,

@@ -6,10 +6,8 @@ from typing import Any
 from assay.annotation.log_file import LogFile, first_text, values_at
 from assay.annotation.readers.attempts import UNSCORED, Attempts
 from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
-from assay.datasets import check_nested, read_inspect_log
+from assay.datasets import check_nested, inspect_values, read_inspect_log
 
-GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0}
-"""Grades of inspect: correct, incorrect, partial, no answer."""
 MEANS = ("accuracy", "mean")
 """Metrics of inspect that are means of the outcomes."""
 
@@ -29,7 +27,7 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
     attempts = Attempts(str(file.path))
     dumped: list[dict[str, Any]] = []
     for sample in samples:
-        name, text, values = sample.id, _input(sample), _values(sample)
+        name, text, values = sample.id, _input(sample), inspect_values(sample)
         if places:
             dumped.append(sample.model_dump(mode="json"))
         if columns.text is not None:
@@ -44,25 +42,6 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
     if log.status != "success":
         attempts.notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in it")
     return attempts.log("inspect", metric, stated=_stated(log, metric, attempts.notes), columns=places)
-
-
-def _values(sample: Any) -> dict[str, object]:  # noqa: ANN401  as above
-    """Return the values of a sample by scorer, or by scorer and key or place."""
-    values: dict[str, object] = {}
-    for scorer, score in (sample.scores or {}).items():
-        parts = score.value
-        if isinstance(parts, list):
-            parts = dict(enumerate(parts))
-        if not isinstance(parts, dict):
-            values[scorer] = _graded(parts)
-            continue
-        for key, part in parts.items():
-            values[f"{scorer}.{key}"] = _graded(part)
-    return values
-
-
-def _graded(value: object) -> object:
-    return GRADES.get(value, value) if isinstance(value, str) else value
 
 
 def _input(sample: Any) -> str:  # noqa: ANN401

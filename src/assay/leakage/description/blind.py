@@ -2,7 +2,8 @@
 
 from assay.evaluation import CHANCE, SEPARATING_AUROC, Estimate, Ranking
 from assay.leakage.results import Audit
-from assay.reports import area_with_interval, decimal
+from assay.leakage.verdict import area_in_words
+from assay.reports import decimal
 from assay.types import Verdict
 
 
@@ -24,7 +25,7 @@ def baseline_sentence(audit: Audit) -> str:
     if measured is None:
         return f"No blind baseline: {audit.blind.reason if audit.blind else 'none was measured'}."
     kind, baseline = measured
-    reached = f"AUROC {area_with_interval(baseline.auroc)}, where chance is .5."
+    reached = f"AUROC {area_in_words(baseline.auroc)}; .5 is chance."
     verb, meaning = _meaning(audit, baseline.auroc)
     return f"A baseline that never sees the model ({kind}) {verb} {audit.blind_compares}: {reached} {meaning}".rstrip()
 

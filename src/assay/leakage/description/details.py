@@ -106,7 +106,7 @@ def form_power_sentence(form: FormTest) -> str:
     """Return how often the rule finds the leak that "no evidence" rules out, and what would find it."""
     groups = form.residual.estimate.groups[1]
     needed = groups_needed(parent=form.is_parent)
-    enough = "no number of groups is enough" if needed is None else f"{number_of(needed, 'group')} find it in 80 %"
+    enough = "more unseen text changes little" if needed is None else f"{number_of(needed, 'group')} find it in 80 %"
     chance = percent(power(max(2, groups), parent=form.is_parent))
     return (
         f"With {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen twice, would "
@@ -172,7 +172,7 @@ def calibrated_sentences(audit: Audit, calibration: Calibration) -> Iterator[str
     bounds = percent_interval(flags.rate) if flags.rate.has_interval else "no interval"
     yield (
         f"Flagged one by one: {percent(flags.rate.value)} of the samples ({bounds}), where {percent(flags.chance)} is "
-        f"chance; had nothing leaked, so many would come up {in_cases(flags.p_value)}."
+        f"chance; of a benchmark that did not leak as many or more are flagged {in_cases(flags.p_value)}."
     )
     if control is not None:
         rate = control.flagged.rate

@@ -20,6 +20,7 @@ from .searchable import LEAST_FUNCTION as LEAST_FUNCTION
 from .searchable import MOST_HOLDERS as MOST_HOLDERS
 from .searchable import MOST_OWNERS as MOST_OWNERS
 from .searchable import AddCounts as AddCounts
+from .searchable import Connected as Connected
 from .searchable import Holder as Holder
 from .searchable import IndexInfo as IndexInfo
 from .searchable import OwnerCounts as OwnerCounts

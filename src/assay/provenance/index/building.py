@@ -23,7 +23,7 @@ from assay.corpora.entry import NO_CONTENT
 from assay.corpora.filters import patterns, skip_by_name
 from assay.errors import DataError
 from assay.provenance.index.reading import FileRead, IndexSettings, stamp_before
-from assay.provenance.index.searchable import SeenFile, WritableIndex
+from assay.provenance.index.searchable import Connected, SeenFile, WritableIndex
 from assay.provenance.index.workers import PROCESSES, FileReaders, ReadTask, open_readers
 from assay.retrieval import BUILTIN_PREFIX
 
@@ -127,6 +127,8 @@ def build(
                 writer.counts.faults.append(str(fault))
                 writer.commit()
                 writer.report(share=1.0)
+    if isinstance(index, Connected):
+        index.connect()
     writer.counts.seconds = writer.elapsed
     return writer.counts
 

@@ -6,8 +6,9 @@ that number: this last step decides. Files that a killed writer left behind are 
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import reduce
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpora import Document
-from assay.errors import CorpusIndexError
+from assay.errors import EXTRAS, CorpusIndexError, MissingExtra, install_command
 from assay.licences import LICENCE_READER
 from assay.provenance.confidence import CALIBRATION_FILE, IndexCalibration, calibration_for
 from assay.provenance.index.catalogue import Catalogue
@@ -259,12 +260,33 @@ class CodeIndex:
             self._catalogue.commit(generation)
 
     def compact(self) -> None:
-        """Merge the files into as few as possible, then commit. Only the results by vector may change."""
+        """Merge the files into as few as possible, build the graph, commit. Only the results by vector may change."""
         self._begin()
         with self._all_or_nothing():
             for part in self._parts():
                 part.compact()
+        self.connect()
+
+    def connect(self) -> None:
+        """Bring the graph over the vectors up to date where that is due, then commit; see `VectorIndex.connect`.
+
+        Without usearch there is none, and `vector_note` says so.
+        """
+        self._begin()
+        with self._all_or_nothing(), suppress(MissingExtra):
+            if self._vectors is not None:
+                self._vectors.connect()
         self.commit()
+
+    @property
+    def vector_note(self) -> str:
+        """A sentence where a search by vector compares all vectors of a large index, and what changes that; else ""."""
+        if self._vectors is None or self._vectors.is_connected:
+            return ""
+        fault = self._vectors.graph_fault or "the index has no graph"
+        if not self._vectors.graph_fault and find_spec("usearch") is None:
+            fault += f", which needs `{install_command(EXTRAS['usearch'])}`"
+        return f"each search compares all {self._vectors.weight:,} vectors: {fault}; `assay index compact` builds it"
 
     def roll_back(self) -> None:
         """Undo everything since the last commit."""
@@ -390,8 +412,15 @@ class CodeIndex:
         """True if the index has vectors and was opened with its encoder, so that `candidates_by_vector` works."""
         return self._encoder is not None
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
+    def candidates_by_vector(
+        self, text: str, n: int = CANDIDATES, *, exact: bool = False
+    ) -> tuple[DocumentIds, Float32Array]:
         """Return the n documents with the nearest vectors: numbers and cosine similarities, nearest first.
+
+        Args:
+            text: that is searched for.
+            n: documents at most.
+            exact: compare all vectors, not those that the graph proposes.
 
         Raises:
             CorpusIndexError: the index has no vectors, or was opened without its encoder.
@@ -403,7 +432,7 @@ class CodeIndex:
         (vector,) = for_queries(self._encoder).encode([text])
         with self.snapshot():
             assert self._vectors is not None  # noqa: S101  an index with an encoder has them
-            return self._vectors.search(vector, n)
+            return self._vectors.search(vector, n, exact=exact)
 
     def mark_seen(self, source: str, files: Iterable[SeenFile]) -> None:
         """Record files of a source, read or skipped; a later row of the same path replaces an earlier one."""
@@ -447,6 +476,7 @@ class CodeIndex:
                 postings=self._postings.postings,
                 segments=self._postings.segments,
                 vectors=0 if self._vectors is None else len(self._vectors),
+                graph=0 if self._vectors is None else self._vectors.connected,
                 seen=seen,
                 skipped=self._catalogue.skipped(),
                 bytes={"catalogue": self._catalogue.size} | sizes,
@@ -571,5 +601,5 @@ class CodeIndex:
         for start in range(0, len(lost), _BATCH):
             batch = list(self._catalogue.documents(lost[start : start + _BATCH].tolist()))
             self._index([document.id for document in batch], batch)
-        self.commit()
+        self.connect()
         return Repair(len(lost), len(damage.documents), bool(damage))

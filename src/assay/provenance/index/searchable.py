@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, Self, overload
+from typing import Protocol, Self, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,6 +192,7 @@ class IndexInfo:
         postings: fingerprints of all documents; those of removed ones count until their segment is merged.
         segments: files with postings.
         vectors: documents that have a vector.
+        graph: vectors in the graph by which they are found; 0 without one.
         seen: files that were read or skipped.
         skipped: how many of them were skipped, by reason.
         bytes: on disk, by part: catalogue, postings, vectors.
@@ -213,6 +214,7 @@ class IndexInfo:
     skipped: Mapping[str, int]
     bytes: Mapping[str, int]
     generation: int
+    graph: int = 0
 
 
 @contextmanager
@@ -326,8 +328,10 @@ class Searchable(Protocol):
         """Return the owners of projects that have each of these hashes."""
         ...
 
-    def candidates_by_vector(self, text: str, n: int = CANDIDATES) -> tuple[DocumentIds, Float32Array]:
-        """Return the n documents nearest by vector: numbers and cosine similarities, nearest first."""
+    def candidates_by_vector(
+        self, text: str, n: int = CANDIDATES, *, exact: bool = False
+    ) -> tuple[DocumentIds, Float32Array]:
+        """Return the n documents nearest by vector, of all of them if `exact`: numbers and cosines, nearest first."""
         ...
 
     def document(self, number: int) -> StoredDocument:
@@ -348,6 +352,20 @@ class Searchable(Protocol):
 
     def info(self) -> IndexInfo:
         """Return counts and sizes of the index."""
+        ...
+
+
+@runtime_checkable
+class Connected(Protocol):
+    """Index that keeps a graph over its vectors."""
+
+    @property
+    def vector_note(self) -> str:
+        """A sentence where a search by vector compares all vectors of a large index; else ""."""
+        ...
+
+    def connect(self) -> None:
+        """Build the graph, or bring it up to date, where that is due."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Literal
 
@@ -90,7 +90,13 @@ class Similarity:
 
 
 def candidates_of(
-    query: SearchQuery, index: Searchable, method: SearchMethod, most: int, *, nearest: int | None = None
+    query: SearchQuery,
+    index: Searchable,
+    method: SearchMethod,
+    most: int,
+    *,
+    nearest: int | None = None,
+    exact: bool = False,
 ) -> Candidates:
     """Collect the candidates of a method, before the ranking.
 
@@ -100,6 +106,7 @@ def candidates_of(
         method: see `trace`.
         most: documents by fingerprints of each channel at most.
         nearest: documents by vector at most; None: as the profile of the index has it.
+        exact: compare all vectors.
 
     Raises:
         CorpusIndexError: "hst" or "vector", and the index cannot be searched by vector.
@@ -107,7 +114,9 @@ def candidates_of(
     evidence = query.evidence
     near, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
     if method in {"hst", "vector"} or (method == "union" and index.finds_by_vector):
-        near, similarities = index.candidates_by_vector(query.text, nearest or index.profile.search.nearest)
+        # an index of others may know no exact search: it is asked for where it is wanted alone
+        search = partial(index.candidates_by_vector, exact=True) if exact else index.candidates_by_vector
+        near, similarities = search(query.text, nearest or index.profile.search.nearest)
     numbers = [np.zeros(0, np.int64), near]
     if method in {"union", "winnowing"}:
         lookups = {}

@@ -16,7 +16,7 @@ from assay.code import languages_of_text
 from assay.errors import AssayError
 from assay.languages import language_named, languages_with
 from assay.provenance.confidence import CalibrationTable, IndexCalibration
-from assay.provenance.index import Searchable, StoredDocument
+from assay.provenance.index import Connected, Searchable, StoredDocument
 from assay.provenance.search.boilerplate import Boilerplate, boilerplate_of
 from assay.provenance.search.candidates import (
     Candidates,
@@ -64,6 +64,7 @@ class TraceSettings:
         thresholds: of the matches; similarity is the containment, of a match by vector alone the cosine.
         candidates: documents by fingerprints of each channel at most.
         nearest: documents by vector at most.
+        exact: compare all vectors, not those that the graph of the index proposes.
         rank_by: order of the matches; see `assay.provenance.search.ranking`.
         boilerplate: code that is ignored.
         calibration: of the confidence; None: that of the index, else the shipped one of its profile. Its rates of
@@ -73,6 +74,7 @@ class TraceSettings:
     thresholds: Thresholds = EVERY_MATCH
     candidates: int = CANDIDATES
     nearest: int | None = None
+    exact: bool = False
     rank_by: RankBy | None = None
     boilerplate: Boilerplate | None = None
     calibration: IndexCalibration | None = None
@@ -163,7 +165,8 @@ def trace(
         candidates=len(candidates.documents),
         below=len(ranking.order) - len(kept) + len(chosen) - len(matches),
         too_short=query.too_short,
-        notes=_notes(index, method, language, table=table, is_covered=is_covered),
+        notes=_notes(index, method, language, table=table, is_covered=is_covered)
+        + _notes_on_vectors(index, method, settings),
         calibrated=table is not None and is_covered,
     )
 
@@ -186,7 +189,9 @@ def rank_candidates(
     _check(method, settings)
     boilerplate = boilerplate_of(index.profile) if settings.boilerplate is None else settings.boilerplate
     query = read_query(text, language, index, boilerplate=boilerplate)
-    candidates = candidates_of(query, index, method, most=settings.candidates, nearest=settings.nearest)
+    candidates = candidates_of(
+        query, index, method, most=settings.candidates, nearest=settings.nearest, exact=settings.exact
+    )
     if method == "vector":
         order, keys = rank_by_vector(candidates.cosines)
     else:
@@ -349,6 +354,13 @@ def _notes(
     elif method != "winnowing" and index.finds_by_vector and "vector" not in table.channels:
         notes.append(f"confidence by vector not measured for {code} with this encoder; see `assay index calibrate`")
     return tuple(notes)
+
+
+def _notes_on_vectors(index: Searchable, method: SearchMethod, settings: TraceSettings) -> tuple[str, ...]:
+    """Return a note where all vectors of a large index were compared, unless that was asked for."""
+    if method == "winnowing" or settings.exact or not index.finds_by_vector or not isinstance(index, Connected):
+        return ()
+    return tuple(filter(None, [index.vector_note]))
 
 
 def find_language(text: str, index: Searchable) -> str | None:

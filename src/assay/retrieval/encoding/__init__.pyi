@@ -12,3 +12,6 @@ from .open import for_queries as for_queries
 from .open import open_bag as open_bag
 from .open import open_encoder as open_encoder
 from .settings import EncoderSettings as EncoderSettings
+from .transformers_encoder import EncodingSteps as EncodingSteps
+from .transformers_encoder import TransformersEncoder as TransformersEncoder
+from .windows import windows_of as windows_of

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class TransformersEncoder:
         Raises:
             ModelError: out of memory on a single text.
         """
-        pieces = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(self._ids(texts))]
+        pieces = [PlacedWork(index, len(ids), ids) for index, ids in enumerate(self.token_ids(texts))]
         vectors = np.zeros((0, self.dimensions), np.float32)
         for batch, batch_vectors in self.budget.run(pieces, self._batch):
             if not len(vectors):
@@ -112,7 +113,8 @@ class TransformersEncoder:
             vectors[[piece.index for piece in batch]] = batch_vectors
         return vectors
 
-    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text with its template, special tokens included, at most `steps.max_length`."""
         if not texts:
             return []
         with quiet():
@@ -144,14 +146,18 @@ class TransformersEncoder:
         special = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id, 0)
         return ids or [next(token for token in special if token is not None)]
 
-    def _batch(self, batch: list[PlacedWork[list[int]]]) -> tuple[list[PlacedWork[list[int]]], Float32Array]:
+    def pooled(self, token_ids: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the pooled vectors of token sequences [n, h], before dense layers; with a graph where one is kept."""
         device = next(self.model.parameters()).device
-        ids, mask = right_padded([piece.content for piece in batch], self.tokenizer.pad_token_id or 0)
+        ids, mask = right_padded(token_ids, self.tokenizer.pad_token_id or 0)
         mask = mask.to(device)
+        return self._pooled(self.model(input_ids=ids.to(device), attention_mask=mask), mask)
+
+    def _batch(self, batch: list[PlacedWork[list[int]]]) -> tuple[list[PlacedWork[list[int]]], Float32Array]:
         with torch.inference_mode():
-            output = self.model(input_ids=ids.to(device), attention_mask=mask)
-            pooled = nn.functional.normalize(apply_dense(self.dense, self._pooled(output, mask)), dim=1)
-        return batch, pooled.cpu().numpy()
+            pooled = self.pooled(list(map(attrgetter("content"), batch)))
+            vectors = nn.functional.normalize(apply_dense(self.dense, pooled), dim=1)
+        return batch, vectors.cpu().numpy()
 
     def _pooled(self, output: Any, mask: torch.Tensor) -> torch.Tensor:  # noqa: ANN401  models bring their own classes
         if self.steps.poolings[0].startswith(OUTPUT_PREFIX):

@@ -11,7 +11,7 @@ from assay_lab.columns import at_places
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Chart, Finding, HeatMap, Value, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.papers.bugs.averages import NEEDED, PAPER, TAKEN, averages
+from assay_lab.papers.bugs.averages import NEEDED, OF_AVERAGES, PAPER, TAKEN, averages
 from assay_lab.papers.bugs.tables import values_by_column
 from assay_lab.papers.printed import printed_values, value_table
 
@@ -115,7 +115,7 @@ def ratio_figure(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("bugs", "figure-3", nll_figure, needs=NEEDED, takes=TAKEN, seeds=1),
-    Reproduction("bugs", "figure-4", ratio_figure, needs=NEEDED, takes=TAKEN, seeds=1),
-    Reproduction("bugs", "figure-5", accuracy_figure, needs=NEEDED, takes=TAKEN, seeds=1),
+    Reproduction("bugs", "figure-3", nll_figure, needs=NEEDED, takes=TAKEN, seeds=1, keys=OF_AVERAGES),
+    Reproduction("bugs", "figure-4", ratio_figure, needs=NEEDED, takes=TAKEN, seeds=1, keys=OF_AVERAGES),
+    Reproduction("bugs", "figure-5", accuracy_figure, needs=NEEDED, takes=TAKEN, seeds=1, keys=OF_AVERAGES),
 )

@@ -1,20 +1,24 @@
-"""Table IV: the regression of average NLL and 5-gram accuracy on the models' size and training.
+"""Table IV and Figure 10: the regression of average NLL and 5-gram accuracy on the models' size and training.
 
 Of the averages that are measured where benchmarks are given, else of those that Tables V and VI print.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
 
 from assay.errors import DataError
 from assay.models import combined, open_local
 from assay_lab.bugs import Average, MixedModel, fit_mixed_model
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, Picture, ValueRow, ValueTable
+from assay_lab.experiments.matrix import scatter
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs.averages import SCALES, TAKEN, averages, label_of, models_of
+from assay_lab.papers.bugs.averages import OF_AVERAGES, SCALES, TAKEN, averages, label_of, models_of
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 PAPER = paper("bugs")
@@ -67,26 +71,8 @@ def regression_table(bench: Bench) -> Finding:
 
 
 def measured_regression(bench: Bench) -> Finding:
-    """Return the regression of measured averages; where it cannot be fitted, the averages and the reason.
-
-    Raises:
-        DataError: as `averages`.
-        ModelError: a model cannot be run.
-    """
-    ours, notes = averages(bench)
-    sizes, left_out = training_of(bench)
-    fitted: dict[str, MixedModel] = {}
-    reasons: list[str] = []
-    for measure in MEASURES:
-        values: list[Average] = []
-        for model, training in sizes.items():
-            for data_set, side in ours[model].items():
-                value = side.averages[measure].value
-                values.append(Average(value=value, dataset=data_set, **training))  # type: ignore[arg-type]  # by name
-        try:
-            fitted[measure] = fit_mixed_model(values)
-        except DataError as reason:
-            reasons.append(f"{measure}: no regression, {reason}.")
+    """Return the regression of measured averages; where it cannot be fitted, the reason. Errors as `averages`."""
+    fitted, sizes, notes = measured_models(bench)
     rows = []
     for model, training in sizes.items():
         rows.append(ValueRow(model, tuple(training.values())))
@@ -103,13 +89,37 @@ def measured_regression(bench: Bench) -> Finding:
                 "Fitted on our averages. The intercept is the value for none of either; that of the paper is for "
                 f"{REFERENCE}."
             ),
-            *left_out,
-            *reasons,
             *convergence_notes("families", fitted),
             *notes,
         ),
         seeds=(),
     )
+
+
+ModelSizes = Mapping[str, Mapping[str, float | str]]
+"""Label of a model → parameters, tokens and tokenizer."""
+
+
+def measured_models(bench: Bench) -> tuple[dict[str, MixedModel], ModelSizes, tuple[str, ...]]:
+    """Return measure → regression of measured averages, the models behind it, and notes; errors as `averages`.
+
+    A measure whose regression cannot be fitted is left out, and a note says why.
+    """
+    ours, notes = averages(bench)
+    sizes, left_out = training_of(bench)
+    fitted: dict[str, MixedModel] = {}
+    reasons: list[str] = []
+    for measure in MEASURES:
+        values: list[Average] = []
+        for model, training in sizes.items():
+            for data_set, side in ours[model].items():
+                value = side.averages[measure].value
+                values.append(Average(value=value, dataset=data_set, **training))  # type: ignore[arg-type]  # by name
+        try:
+            fitted[measure] = fit_mixed_model(values)
+        except DataError as reason:
+            reasons.append(f"{measure}: no regression, {reason}.")
+    return fitted, sizes, (*left_out, *reasons, *notes)
 
 
 def training_of(bench: Bench) -> tuple[dict[str, dict[str, float | str]], list[str]]:
@@ -201,4 +211,42 @@ def convergence_notes(name: str, models: Mapping[str, MixedModel]) -> Iterator[s
             yield f"Warning of statsmodels ({name}, {measure}): the optimiser did not converge"
 
 
-EXPERIMENTS = (Reproduction("bugs", "table-4", regression_table, takes=TAKEN, models=0, seeds=1),)
+def residual_figure(bench: Bench) -> Finding:
+    """Residuals of the regressions by fitted value.
+
+    Of the averages that are measured on the benchmarks of the bench, or that the paper prints where there are none.
+    """
+    notes: tuple[str, ...] = ("The paper's figure is a picture without numbers.",)
+    if bench.data:
+        fitted, sizes, more = measured_models(bench)
+        notes += (f"Fitted on our averages of {len(sizes)} models.", *more)
+    else:
+        fitted = {measure: regression_of(measure, FAMILIES) for measure in MEASURES}
+        notes += ("Fitted on the averages that Tables V and VI print.",)
+    rows: list[ValueRow] = []
+    pictures: list[Picture] = []
+    for measure, model in fitted.items():
+        points = np.column_stack([model.fitted, model.residuals])
+        spread, largest = float(model.residuals.std()), float(np.abs(model.residuals).max())
+        trend = float(np.corrcoef(model.fitted, np.abs(model.residuals))[0, 1])
+        rows.append(ValueRow(measure, (float(len(points)), spread, largest, trend)))
+        words = f"{len(points)} averages; standard deviation of the residuals {spread:.3f}."
+        drawn = partial(scatter, {measure: points}, x="fitted value", y="residual")
+        title = f"Residuals by fitted value, {measure}"
+        pictures.append(Picture(name=f"residuals-{len(pictures)}", title=title, description=words, draw=drawn))
+    heads = ("averages", "standard deviation", "largest", "correlation of size with the fitted value")
+    return Finding(
+        name="bugs/figure-10",
+        title=f"Residuals of the regressions ({PAPER.title}, Figure 10)",
+        tables=(value_table("residuals", "Residuals", head="measure", columns=heads, rows=rows),),
+        notes=notes,
+        seeds=(),
+        pictures=tuple(pictures),
+    )
+
+
+OF_REGRESSION = (*OF_AVERAGES, "tokens", "tokenizers")
+EXPERIMENTS = (
+    Reproduction("bugs", "table-4", regression_table, takes=TAKEN, models=0, seeds=1, keys=OF_REGRESSION),
+    Reproduction("bugs", "figure-10", residual_figure, takes=TAKEN, models=0, seeds=1, keys=OF_REGRESSION),
+)

@@ -29,7 +29,7 @@ from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_n
 from assay_lab.experiments.named_data import named_source
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs.averages import label_of, models_of
+from assay_lab.papers.bugs.averages import SCALES, BugSizes, label_of, models_of
 from assay_lab.papers.printed import value_table
 from assay_lab.result_rows import column
 from assay_lab.testbed import fresh_functions, never_seen_functions
@@ -53,30 +53,6 @@ CHANGES: Sequence[tuple[str, str]] = (
     (r"\b0\b", "1"),
 )
 """Pattern → what takes its place in a function, to make a bug where no benchmark is named."""
-
-
-@dataclass(frozen=True, slots=True)
-class StrataSize:
-    """Number of pairs.
-
-    Attributes:
-        trained: pairs of each stratum that is trained on.
-        calibrating: pairs of "neither" that calibrate the decision.
-        judged: pairs of "neither" that it is tried on.
-        fresh: draw functions from installed packages; else from the standard library alone, for a quick try.
-    """
-
-    trained: int
-    calibrating: int
-    judged: int
-    fresh: bool = True
-
-
-SCALES: Mapping[str, StrataSize] = {
-    "smoke": StrataSize(6, 24, 12, fresh=False),
-    "full": StrataSize(100, 150, 500),
-    "paper": StrataSize(200, 300, 1000),
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +82,7 @@ class StrataValues:
 def strata(bench: Bench) -> Finding:
     """Recovery of the side of a bug that was trained on, and false alarms for bugs of which neither was."""
     (model, *_) = models_of(bench)
-    size = size_of(bench)
+    size = sizes_of(bench, "bugs", SCALES)
     pairs, source = pairs_of(bench, size)
     runs = []
     for seed in bench.seeds:
@@ -161,15 +137,6 @@ Shares = Mapping[str, Mapping[str, Estimate]]
 """Row → column → share of one run."""
 
 
-def size_of(bench: Bench) -> StrataSize:
-    """Return the number of pairs; that of "full" for a configuration file.
-
-    Raises:
-        DataError: the scale is unknown.
-    """
-    return sizes_of(replace(bench, sizes={}), "bugs", SCALES)
-
-
 def mean_rows(runs: Sequence[Shares]) -> Iterator[ValueRow]:
     """Yield the means over seeds, a row for each name of the first run."""
     for name, columns in runs[0].items():
@@ -178,7 +145,7 @@ def mean_rows(runs: Sequence[Shares]) -> Iterator[ValueRow]:
         yield ValueRow(name, tuple(means))
 
 
-def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], str]:
+def pairs_of(bench: Bench, size: BugSizes) -> tuple[tuple[SamplePair, ...], str]:
     """Return the bugs of the bench's data, or functions of which a copy got a small change, and their source in words.
 
     Raises:
@@ -205,7 +172,7 @@ def pairs_of(bench: Bench, size: StrataSize) -> tuple[tuple[SamplePair, ...], st
     return chosen, source
 
 
-def changed_functions(size: StrataSize) -> Iterator[SamplePair]:
+def changed_functions(size: BugSizes) -> Iterator[SamplePair]:
     """Yield functions, and copies of them with a small change."""
     for sample in (fresh_functions(0.5) if size.fresh else never_seen_functions()).samples:
         changed = with_small_change(sample.text)
@@ -235,7 +202,7 @@ TRAINED_ON = {FIX: ("fixed",), BUG: ("buggy",), BOTH: ("fixed", "buggy"), NEITHE
 """Stratum → sides that are trained on."""
 
 
-def planted(model: str, pairs: Sequence[SamplePair], *, size: StrataSize, seed: int) -> StrataValues:
+def planted(model: str, pairs: Sequence[SamplePair], *, size: BugSizes, seed: int) -> StrataValues:
     """Deal pairs to the strata, train a model on their sides, and return how likely all sides are before and after."""
     of_neither = size.calibrating + size.judged
     dealt = np.repeat([BUG, FIX, BOTH, NEITHER], [size.trained] * 3 + [of_neither])
@@ -319,4 +286,15 @@ def preferred(run: StrataValues) -> Shares:
     return result
 
 
-EXPERIMENTS = (Reproduction("bugs", "strata", strata, makes_texts=True, takes=ANY, models=1, models_with_data=1),)
+EXPERIMENTS = (
+    Reproduction(
+        "bugs",
+        "strata",
+        strata,
+        makes_texts=True,
+        takes=ANY,
+        models=1,
+        models_with_data=1,
+        keys=("trained", "calibrating", "judged", "fresh"),
+    ),
+)

@@ -30,7 +30,7 @@ from assay_lab.experiments.bench import PAPER_SCALE, Bench
 from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.deco.collections import PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
+from assay_lab.papers.deco.collections import OF_TEXTS, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay_lab.papers.deco.tables import OVERALL
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
@@ -343,11 +343,12 @@ def deco_figure_23(bench: Bench) -> Finding:
     return confusion(bench, 23, comments=False)
 
 
+TRAINED = (*OF_TEXTS, "epochs", "rates", "batches", "seeds")
 EXPERIMENTS = (
-    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, seeds=1),
-    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, seeds=1),
-    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, seeds=1),
-    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, seeds=1),
-    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, seeds=1),
-    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, seeds=1),
+    Reproduction("deco", "table-3", deco_table_3, takes=ANY, models=1, seeds=1, keys=TRAINED),
+    Reproduction("deco", "table-5", deco_table_5, takes=ANY, models=1, seeds=1, keys=TRAINED),
+    Reproduction("deco", "table-6", deco_table_6, takes=ANY, models=1, seeds=1, keys=TRAINED),
+    Reproduction("deco", "table-9", deco_table_9, takes=ANY, models=1, seeds=1, keys=TRAINED),
+    Reproduction("deco", "figure-20", deco_figure_20, takes=ANY, models=1, seeds=1, keys=TRAINED),
+    Reproduction("deco", "figure-23", deco_figure_23, takes=ANY, models=1, seeds=1, keys=TRAINED),
 )

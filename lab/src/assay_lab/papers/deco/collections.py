@@ -76,6 +76,9 @@ SCALES: Mapping[str, ScaleSizes] = {
     "paper": ScaleSizes(None, None, None),
 }
 
+OF_TEXTS = ("tasks", "authors", "tokens")
+"""Sizes that every experiment on texts reads; `functions` is that of Table 1."""
+
 
 def heading(language: str) -> str:
     """Return the title of a language; the name itself of an unknown one."""

@@ -102,4 +102,6 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
     return value_table(name, TITLES[name], head="language", columns=heads, rows=rows, unit="count")
 
 
-EXPERIMENTS = (Reproduction("deco", "table-1", deco_table_1, takes=(DATA,), models_with_data=0, seeds=1),)
+EXPERIMENTS = (
+    Reproduction("deco", "table-1", deco_table_1, takes=(DATA,), models_with_data=0, seeds=1, keys=("functions",)),
+)

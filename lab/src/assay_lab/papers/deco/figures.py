@@ -1,6 +1,7 @@
-"""Figures 19, 21 and 22 of DECo as numbers: how alike authors write, and whether vectors of their code fall apart."""
+"""Figures 19, 21 and 22 of DECo: how alike authors write, and whether vectors of their code fall apart."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -10,9 +11,11 @@ from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array, Sample
 from assay_lab.columns import label_column, own_group_column, text_column
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, Value, ValueRow
+from assay_lab.experiments.finding import Finding, Picture, Value, ValueRow
+from assay_lab.experiments.matrix import scatter
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.deco.collections import HUMAN, PAPER, collection, heading
+from assay_lab.mappings import enumerated, map_values
+from assay_lab.papers.deco.collections import HUMAN, OF_TEXTS, PAPER, collection, heading
 from assay_lab.papers.deco.linguistics import similarities
 from assay_lab.papers.deco.tables import roles_at
 from assay_lab.papers.printed import value_table
@@ -66,7 +69,8 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
     shown = [stratum for stratum in texts.strata if present[stratum] in languages]
     shown += [heading(language) for language in languages if language not in present.values()]
-    lines = []
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
     for language in shown:
         samples = texts.of(language)
         shares: list[Value] = [None] * (len(COLUMNS) - 1)
@@ -76,12 +80,18 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
             # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
             flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
             shares = separations(samples, vectors, flat)
+            labels = np.array(list(map(str, label_column(samples))))
+            points = {author: flat[labels == author].astype(float) for author in texts.authors if author in labels}
+            words = f"{len(samples)} texts of {enumerated(map_values(len, points))}, placed by t-SNE of their vectors."
+            drawn = partial(scatter, points, x="t-SNE, first", y="t-SNE, second")
+            title = f"{heading(language)}: vectors by author"
+            pictures.append(Picture(name=f"vectors-{len(pictures)}", title=title, description=words, draw=drawn))
         lines.append(ValueRow(heading(language), (float(len(samples)), *shares)))
-    title = "Nearest text of another task by the same author"
+    whole = "Nearest text of another task by the same author"
     return Finding(
         name=f"deco/figure-{number}",
         title=f"Vectors of code by author ({PAPER.title}, Figure {number})",
-        tables=(value_table("neighbours", title, head="language", columns=COLUMNS, rows=lines),),
+        tables=(value_table("neighbours", whole, head="language", columns=COLUMNS, rows=lines),),
         notes=(
             PICTURE,
             "Share of texts whose nearest text of another task has the same kind of author. Chance: of a random text.",
@@ -89,6 +99,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
             *texts.notes,
         ),
         seeds=bench.seeds,
+        pictures=tuple(pictures),
     )
 
 
@@ -134,7 +145,11 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1),
-    Reproduction("deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1),
-    Reproduction("deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1, keys=OF_TEXTS),
+    Reproduction(
+        "deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    ),
+    Reproduction(
+        "deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    ),
 )

@@ -17,7 +17,16 @@ from assay_lab.columns import at_places, attributes, id_column, outside, present
 from assay_lab.experiments.bench import PAPER_SCALE, Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.deco.collections import HUMAN, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
+from assay_lab.papers.deco.collections import (
+    HUMAN,
+    OF_TEXTS,
+    PAPER,
+    AuthorTexts,
+    collection,
+    heading,
+    sizes_at,
+    stratum_of,
+)
 from assay_lab.papers.deco.linguistics import bits_of, linguistics_of
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
@@ -124,7 +133,7 @@ def deco_table_2(bench: Bench) -> Finding:
     notes += [f"{role[0].upper()}{role[1:]}: {name}." for role, name in roles.items() if role != "embedder"]
     if missing := without((*PAPER.methods, FOR_CODE), values):
         notes.append(f"Not run, because they need a further model (`[deco.roles]`): {', '.join(missing)}.")
-    notes.append(f"The paper's values of {FOR_CODE} are not transcribed here. Spans without a filler: the surrogate.")
+    notes.append("Spans without a filler: the surrogate.")
     heads = columns + paper_headings(printed.columns)
     return Finding(
         name="deco/table-2",
@@ -230,8 +239,17 @@ def deco_table_8(bench: Bench) -> Finding:
 
 
 EXPERIMENTS = (
-    Reproduction("deco", "table-2", deco_table_2, takes=ANY, models=1, models_with_data=1, seeds=1),
-    Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1, seeds=1),
-    Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1, seeds=1),
-    Reproduction("deco", "table-8", deco_table_8, takes=ANY, models=1, models_with_data=1, seeds=1),
+    Reproduction(
+        "deco",
+        "table-2",
+        deco_table_2,
+        takes=ANY,
+        models=1,
+        models_with_data=1,
+        seeds=1,
+        keys=(*OF_TEXTS, "copies", "roles"),
+    ),
+    Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),
+    Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),
+    Reproduction("deco", "table-8", deco_table_8, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),
 )

@@ -3,7 +3,9 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -18,12 +20,13 @@ from assay.evaluation import (
     unit,
 )
 from assay.models import open_local
-from assay.reports import Axes, Series
+from assay.reports import MOST_SERIES, Axes, Series, histogram
 from assay.types import Float64Array
 from assay_lab.columns import attributes
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.finding import Chart, Finding, Picture, ValueRow, ValueTable, over_seeds
+from assay_lab.experiments.matrix import shaded_matrix
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.kds.tables import KDS_ROW, PAPER, setting_notes
 from assay_lab.papers.kds.trials import TrialSource, embeddings_of, names_of, settings_of, sources, trial_set, trials
@@ -36,10 +39,23 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SIZES = 5
 
 
-def pair_parts(
-    bench: Bench, source: TrialSource, share: float
-) -> tuple[Mapping[str, Float64Array], Mapping[str, Float64Array]]:
-    """Return kind of pair → entries of the soft gate, and of the change of squared distances."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PairParts:
+    """The parts of the score on one set, by kind of pair.
+
+    Attributes:
+        gates: kind of pair → entries of the soft gate, each pair once.
+        changes: kind of pair → changes of squared distances.
+        matrices: name → float64 [n, n], members first.
+    """
+
+    gates: Mapping[str, Float64Array]
+    changes: Mapping[str, Float64Array]
+    matrices: Mapping[str, Float64Array]
+
+
+def pair_parts(bench: Bench, source: TrialSource, share: float) -> PairParts:
+    """Return the parts of the score on the first set of a share."""
     settings = settings_of(bench)
     samples = trial_set(source, settings, share, subset=0)
     gate, change = decomposition(*embeddings_of(bench, source, samples))
@@ -49,7 +65,8 @@ def pair_parts(
     gates, changes = {}, {}
     for kind, mask in zip(PAIRS, (np.outer(seen, seen), np.outer(seen, ~seen), np.outer(~seen, ~seen)), strict=True):
         gates[kind], changes[kind] = gate[mask & upper], change[mask & upper]
-    return gates, changes
+    matrices = {"soft gate": gate, "|change of distance|": np.abs(change), "gate × |change|": gate * np.abs(change)}
+    return PairParts(gates, changes, matrices)
 
 
 def mean_or_none(values: Float64Array) -> float | None:
@@ -59,20 +76,34 @@ def mean_or_none(values: Float64Array) -> float | None:
 
 def decomposed(bench: Bench, number: int, shares: tuple[float, ...]) -> Finding:
     """Return the means of both parts of the score by kind of pair."""
-    lines = []
-    for source in sources(bench):
-        for share in shares:
-            gates, changes = pair_parts(bench, source, share)
-            for kind in PAIRS:
-                gate, change = gates[kind], changes[kind]
-                parts = gate, np.abs(change), change, gate * np.abs(change)
-                lines.append(ValueRow(f"{source.name}, λ {share:g}, {kind}", tuple(map(mean_or_none, parts))))
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
+    for source, share in product(sources(bench), shares):
+        decomposed_set = pair_parts(bench, source, share)
+        for name, matrix in decomposed_set.matrices.items():
+            words = "Rows and columns: texts, the members first. The darker, the larger."
+            title = f"{source.name}, λ {share:g}: {name}"
+            drawn = partial(shaded_matrix, matrix)
+            pictures.append(Picture(name=f"matrix-{len(pictures)}", title=title, description=words, draw=drawn))
+        for kind in PAIRS:
+            gate, change = decomposed_set.gates[kind], decomposed_set.changes[kind]
+            parts = gate, np.abs(change), change, gate * np.abs(change)
+            lines.append(ValueRow(f"{source.name}, λ {share:g}, {kind}", tuple(map(mean_or_none, parts))))
     columns = ("soft gate", "|change of distance|", "change of distance", "gate × |change|")
     table = value_table("parts", "Mean entry of the matrices", head="pairs", columns=columns, rows=lines)
-    return figure(bench, number, title="Parts of the kernel divergence by kind of pair", table=table)
+    title = "Parts of the kernel divergence by kind of pair"
+    return figure(bench, number, title=title, table=table, pictures=tuple(pictures))
 
 
-def figure(bench: Bench, number: int, title: str, table: ValueTable, charts: tuple[Chart, ...] = ()) -> Finding:
+def figure(
+    bench: Bench,
+    number: int,
+    title: str,
+    table: ValueTable,
+    *,
+    charts: tuple[Chart, ...] = (),
+    pictures: tuple[Picture, ...] = (),
+) -> Finding:
     """Return the numbers of a figure that the paper only draws."""
     return Finding(
         name=f"kds/figure-{number}",
@@ -81,7 +112,13 @@ def figure(bench: Bench, number: int, title: str, table: ValueTable, charts: tup
         notes=(PICTURE, *setting_notes(bench, attributes(sources(bench), "name"))),
         seeds=bench.seeds,
         charts=charts,
+        pictures=pictures,
     )
+
+
+def bare(value: float) -> Estimate:
+    """Return a value without an interval."""
+    return Estimate(value, math.nan, math.nan, reason="one subset")
 
 
 def kds_figure_2(bench: Bench) -> Finding:
@@ -96,8 +133,7 @@ def kds_figure_3(bench: Bench) -> Finding:
     measured: defaultdict[tuple[str, float], list[Estimate]] = defaultdict(list)
     every = trials(bench, [method])
     for trial in every:
-        value = Estimate(trial.values[method], math.nan, math.nan, reason="one subset")
-        measured[trial.source, trial.share].append(value)
+        measured[trial.source, trial.share].append(bare(trial.values[method]))
     lines, drawn = [], []
     for name in names_of(every):
         means = [over_seeds(measured[name, share]) for share in shares]
@@ -117,15 +153,21 @@ def kds_figure_3(bench: Bench) -> Finding:
 def kds_figure_4(bench: Bench) -> Finding:
     """Correlation of the kernel divergence with the share, by layer."""
     settings = settings_of(bench)
-    lines = []
+    lines, drawn = [], []
     for source in sources(bench):
+        by_layer: dict[float, Estimate] = {}
         layers = int(open_local(source.model).checkpoint.model.config.get_text_config().num_hidden_layers)
         sets = list(map(partial(trial_set, source, settings, subset=0), settings.shares))
         for layer in range(1, layers + 1):
             values = [kernel_divergence(*embeddings_of(bench, source, samples, layer=layer)) for samples in sets]
-            lines.append(ValueRow(f"{source.name}, layer {layer} of {layers}", (spearman(settings.shares, values),)))
+            correlation = spearman(settings.shares, values)
+            lines.append(ValueRow(f"{source.name}, layer {layer} of {layers}", (correlation,)))
+            by_layer[float(layer)] = bare(correlation)
+        drawn.append(Series(source.name, by_layer))
     table = value_table("layers", "Correlation, one subset", head="layer", columns=("Spearman",), rows=lines)
-    return figure(bench, 4, title="Kernel divergence by layer", table=table)
+    axes = Axes("layer", "correlation")
+    chart = Chart(name="layers", title="Correlation with λ by layer", series=tuple(drawn[:MOST_SERIES]), axes=axes)
+    return figure(bench, 4, title="Kernel divergence by layer", table=table, charts=(chart,))
 
 
 def kds_figure_5(bench: Bench) -> Finding:
@@ -137,6 +179,7 @@ def kds_figure_6(bench: Bench) -> Finding:
     """Sum of the kernel entries by number of samples."""
     settings = settings_of(bench)
     lines: list[ValueRow] = []
+    drawn = []
     sizes = np.zeros(0, int)
     for source in sources(bench):
         whole = source.texts_of_a_set(settings)
@@ -145,6 +188,9 @@ def kds_figure_6(bench: Bench) -> Finding:
         sums = np.array([decomposition(before[:size], before[:size])[0].sum() for size in sizes])
         fit = [float(np.corrcoef(sizes**power, sums)[0, 1] ** 2) for power in (1, 2)]
         lines.append(ValueRow(source.name, (*fit, *map(float, sums))))
+        drawn.append(Series(source.name, dict(zip(map(float, sizes), map(bare, map(float, sums)), strict=True))))
+    axes = Axes("texts", "sum")
+    chart = Chart(name="sums", title="Sum of kernel entries", series=tuple(drawn[:MOST_SERIES]), axes=axes)
     heads = ("R² of a line", "R² of n²", *map("n = {}".format, sizes))
     return Finding(
         name="kds/figure-6",
@@ -152,23 +198,34 @@ def kds_figure_6(bench: Bench) -> Finding:
         tables=(value_table("sums", "Sum of kernel entries", head="source", columns=heads, rows=lines),),
         notes=("The score is normalised by the root of the sum, which removes n only if the sum is linear in n.",),
         seeds=bench.seeds,
+        charts=(chart,),
     )
 
 
 def kds_figure_7(bench: Bench) -> Finding:
     """Change of embedding distances by kind of pair."""
-    lines = []
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
     for source in sources(bench):
-        _, changes = pair_parts(bench, source, 0.5)
+        changes = pair_parts(bench, source, 0.5).changes
+        present = {kind: values for kind, values in changes.items() if len(values)}
+        words = "Shares of the pairs of a kind by the change of their squared distance."
+        drawn = partial(histogram, present, "change of squared distance")
+        title = f"Change of distances, {source.name}"
+        pictures.append(Picture(name=f"histogram-{len(pictures)}", title=title, description=words, draw=drawn))
         for kind in PAIRS:
             quantiles = np.quantile(changes[kind], QUANTILES) if len(changes[kind]) else [np.nan] * len(QUANTILES)
             lines.append(ValueRow(f"{source.name}, {kind}", tuple(map(float, quantiles))))
     heads = list(map("{:.0%} quantile".format, QUANTILES))
     table = value_table("changes", "Change of squared distance", head="pairs", columns=heads, rows=lines)
-    return figure(bench, 7, title="Change of squared distances by fine-tuning", table=table)
+    whole = "Change of squared distances by fine-tuning"
+    return figure(bench, 7, title=whole, table=table, pictures=tuple(pictures))
 
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
+OF_A_SET = ("n", "n_of")
+KEYS: Mapping[int, tuple[str, ...] | None] = {3: None, 4: (*OF_A_SET, "shares")}
+"""Number of a figure → the sizes that it reads; the others draw one subset at shares of their own."""
 EXPERIMENTS = tuple(
     Reproduction(
         "kds",
@@ -179,6 +236,7 @@ EXPERIMENTS = tuple(
         seeds=1,
         paper_data=PAPER.data[:1],
         paper_models=1,
+        keys=KEYS.get(number, OF_A_SET),
     )
     for number, run in enumerate(RUNS, start=2)
 )

@@ -20,7 +20,7 @@ from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable, paper
 from assay_lab.experiments.reproduction import ANY, Reproduction
-from assay_lab.papers.kds.trials import Trial, names_of, settings_of, trials
+from assay_lab.papers.kds.trials import Trial, names_of, settings_of, sources, trials
 from assay_lab.papers.printed import headings, paper_headings, paper_rows, printed_values, value_table
 from assay_lab.result_rows import column
 
@@ -29,8 +29,6 @@ KDS_ROW = "Kernel Divergence Score"
 REVERSED = ("Min-K%", "Min-K%++")
 """Rows whose published equations, 9 and 10, have the opposite sign of Eqs. 7 and 8; both orientations are printed."""
 EXTRA = ("Mean log-likelihood (not in the paper)", "CoDeC (not in the paper)")
-SRCT = "SRCT"
-"""A row of Table 1 whose printed values are not transcribed here."""
 RAW_DOT = "w/ Dot-product Kernel, embeddings as they are (not in the paper)"
 Correlation = Callable[[Float64Array, Float64Array], float]
 
@@ -133,7 +131,7 @@ def setting_notes(bench: Bench, names: Sequence[str]) -> tuple[str, ...]:
 def kds_table_1(bench: Bench) -> Finding:
     """Correlation of data-set scores with the contaminated share."""
     rows = list(filter(PAPER.methods.__contains__, PAPER.tables["table-1"].values))
-    return monotonicity(bench, "table-1", rows=[*rows, SRCT, *EXTRA], title="Monotonicity of data-set scores")
+    return monotonicity(bench, "table-1", rows=[*rows, *EXTRA], title="Monotonicity of data-set scores")
 
 
 def kds_table_2(bench: Bench) -> Finding:
@@ -188,14 +186,15 @@ def kds_table_7(bench: Bench) -> Finding:
 def kds_table_8(bench: Bench) -> Finding:
     """Seconds of fine-tuning and scoring."""
     methods = [PAPER.methods[KDS_ROW], PAPER.methods["1.0"]]
-    measured = trials(bench, methods)
     printed = PAPER.tables["table-8"]
-    settings = settings_of(bench)
     ours = []
-    for name in names_of(measured):
-        seconds = list(map(partial(median_seconds, having(measured, source=name)), methods))
-        size = settings.n_of.get(name.partition(",")[0], settings.n)
-        ours.append(ValueRow(f"{name}, this machine", (float(size), *seconds)))
+    for part, divisor in PARTS.items():
+        divided = bench if divisor == 1 else of_size(bench, divisor)
+        settings, measured = settings_of(divided), trials(divided, methods)
+        for name in names_of(measured):
+            seconds = list(map(partial(median_seconds, having(measured, source=name)), methods))
+            size = settings.n_of.get(name.partition(",")[0], settings.n)
+            ours.append(ValueRow(f"{name}{part}, this machine", (float(size), *seconds)))
     timing = (
         "Ours: the first method of a set, which pays for embeddings, fine-tuning and the pass after it; scoring is the "
         "same with another bandwidth, for which nothing is run again."
@@ -203,8 +202,20 @@ def kds_table_8(bench: Bench) -> Finding:
     table = value_table(
         "seconds", "Seconds", head="data", columns=map(str, printed.columns), rows=[*ours, *paper_rows(printed)]
     )
-    notes = timing, *setting_notes(bench, names_of(measured))
+    notes = timing, *setting_notes(bench, attributes(sources(bench), "name"))
     return finding(bench, "table-8", title="Seconds of a kernel divergence", table=table, notes=notes)
+
+
+PARTS = {"": 1, ", half": 2, ", quarter": 4}
+"""Part of a set → divisor of its number of texts."""
+
+
+def of_size(bench: Bench, divisor: int) -> Bench:
+    """Return the bench with sets of a part of their texts, one for λ = 0.5."""
+    settings = settings_of(bench)
+    divided = {name: size // divisor for name, size in settings.n_of.items()}
+    changed = {"n": settings.n // divisor, "n_of": divided, "shares": [0.5], "subsets": 1}
+    return replace(bench, sizes={**bench.sizes, "kds": changed})
 
 
 def median_seconds(measured: Sequence[Trial], method: str) -> float:
@@ -298,8 +309,8 @@ RUNS = (
 LABELLED, PILE = tuple(PAPER.data[:3]), tuple(PAPER.data[3:])
 DATA_OF: Mapping[int, Sequence[str]] = {1: LABELLED, 5: PILE, 6: PILE, 8: LABELLED[:2], 10: LABELLED}
 """Number of a table → its data; the others have WikiMIA alone."""
-MODELS = 7
-"""Table with all three models; the others have the first."""
+MODELS, SETTINGS = 7, 9
+"""Table with all three models, where the others have the first; and table that nothing is measured for."""
 EXPERIMENTS = tuple(
     Reproduction(
         "kds",
@@ -310,6 +321,7 @@ EXPERIMENTS = tuple(
         seeds=1,
         paper_data=tuple(DATA_OF.get(number, LABELLED[:1])),
         paper_models=None if number == MODELS else 1,
+        keys=() if number == SETTINGS else None,
     )
     for number, run in enumerate(RUNS, start=1)
 )

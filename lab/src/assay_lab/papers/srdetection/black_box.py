@@ -18,15 +18,15 @@ from assay.models import StatisticsCache, cached_generator, combined
 from assay.scores import requests
 from assay.scoring import plan, score_samples
 from assay_lab.columns import attributes, group_column, having, id_column
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, over_seeds
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import Runs, epoch_heading, epoch_tables, macro_f1_chart, runs_of, setting
 from assay_lab.papers.printed import printed_values, value_table
-from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score
-from assay_lab.papers.srdetection.figure_2 import rule_share
+from assay_lab.papers.srdetection.audited import BENCHMARKS, audit_finding
+from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score, rule_share
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
     ALL,
@@ -38,6 +38,7 @@ from assay_lab.testbed import (
     Evaluation,
     current_scores,
     open_checkpoint,
+    opened_rewriter,
     part_column,
     read_planted,
     read_scores,
@@ -87,10 +88,16 @@ def table_2(bench: Bench) -> Finding:
 def table_9(bench: Bench) -> Finding:
     """Share of each benchmark that black-box SrDetection calls leaked.
 
-    The paper audits six public models on three benchmarks. Here the models are of the testbed, whose truth is known:
+    The paper audits six public models on three benchmarks, and so does the scale "paper", without training. At the
+    other scales the models are of the testbed, whose truth is known:
     what was planted is a benchmark that leaked, what was held out is one that did not; benchmarks of `bench.data` stand
     beside them.
     """
+    printed = PAPER.tables["table-9"]
+    title = "Models × benchmarks, black-box: the share called leaked (SrDetection, Table 9)"
+    if bench.scale == PAPER_SCALE:
+        score = variant_rule(bench.configurations[0])
+        return audit_finding(bench, "srdetection/table-9", title, score=score, printed=printed)
     black = writing(bench)
     runs = runs_of(black)
     columns: dict[str, dict[str, Value]] = {}
@@ -100,13 +107,12 @@ def table_9(bench: Bench) -> Finding:
             columns[f"{chosen.name}, {epoch_heading(epoch)}"] = shares
     names = next(iter(columns.values()))
     rows = map(ValueRow, names, zip(*map(methodcaller("values"), columns.values()), strict=True))
-    printed = PAPER.tables["table-9"]
-    title = "Share called leaked"
+    flagged = "Share called leaked"
     return Finding(
         name="srdetection/table-9",
-        title="Models × benchmarks, black-box: the share called leaked (SrDetection, Table 9)",
+        title=title,
         tables=(
-            value_table("flagged", title, head="texts, decision", columns=columns, rows=rows, unit="percent"),
+            value_table("flagged", flagged, head="texts, decision", columns=columns, rows=rows, unit="percent"),
             value_table(
                 "paper",
                 printed.source,
@@ -223,7 +229,8 @@ def rule_rates(bench: Bench, configuration: Configuration, epoch: int) -> tuple[
     parts = part_column(planted.samples)
     groups = np.array(group_column(planted.samples), object)
     members, others = parts == "member", parts == "nonmember"
-    return rule_share(column[members], groups[members].tolist()), rule_share(column[others], groups[others].tolist())
+    share = partial(rule_share, ties=configuration.judging.ties)
+    return share(column[members], groups[members].tolist()), share(column[others], groups[others].tolist())
 
 
 def calibrated_rates(run: Evaluation, epoch: int) -> tuple[Estimate | None, Estimate | None]:
@@ -249,17 +256,20 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, na
     ids, path, own = id_column(samples), folder / f"{name}-epoch-{epoch}.parquet", variant_rule(run)
     model = open_checkpoint(bench.folder(run), run, epoch)
     texts = [[sample.id, sample.text, sample.language] for sample in samples]
-    origins = {own: combined({"assay": __version__, "target": model.digest, "texts": texts, "score": own})}
+    rewritings = [run.judging.engine, *run.judging.changes, run.judging.names, run.judging.rename]
+    facts = {"assay": __version__, "target": model.digest, "texts": texts, "score": own, "rewritings": rewritings}
+    origins = {own: combined(facts)}
     values = current_scores(path, ids, origins)
     if own not in values:
         bench.watchers.begin(f"{name} after epoch {epoch}")
         with StatisticsCache(folder / STATISTICS) as cache:
             generator = cached_generator(model, cache, digest=model.generation_digest)
-            work = plan(requests(own), {}, generator=generator)
-            values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
+            with opened_rewriter(bench.folder(run), run.judging, generator) as rewriter:
+                work = plan(requests(own), {}, generator=generator, rewriter=rewriter)
+                values = dict(score_samples(samples, work, progress=bench.watchers.scoring).values)
         write_scores(path, ids, values, origins=origins)
         (folder / STATISTICS).unlink(missing_ok=True)
-    return rule_share(values[own], group_column(samples))
+    return rule_share(values[own], group_column(samples), run.judging.ties)
 
 
 def variant_rule(configuration: Configuration) -> str:
@@ -270,6 +280,13 @@ def variant_rule(configuration: Configuration) -> str:
 
 EXPERIMENTS = (
     Reproduction("srdetection", "table-2", table_2),
-    Reproduction("srdetection", "table-9", table_9, takes=ANY),
+    Reproduction(
+        "srdetection",
+        "table-9",
+        table_9,
+        takes=ANY,
+        paper_data=BENCHMARKS[1:],
+        audits=tuple(map(PAPER.audited.__getitem__, PAPER.tables["table-9"].values)),
+    ),
     Reproduction("srdetection", "table-11", table_11),
 )

@@ -1,12 +1,17 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
+import numpy as np
+
+from assay.evaluation import Estimate, grouped_share
 from assay.scores import DETECTORS, Access, default_scores
+from assay.types import Float64Array
 from assay_lab.columns import attributes, without
 from assay_lab.experiments.papers import paper
 from assay_lab.mappings import mapped
-from assay_lab.testbed import CONTENDERS, writing_detectors
+from assay_lab.testbed import CONTENDERS, Ties, writing_detectors
 
 PAPER = paper("srdetection")
 WRITING: tuple[Access, ...] = ("labelled", "black")
@@ -63,3 +68,12 @@ def calibrated_black() -> str:
 def drawn_black() -> tuple[str, ...]:
     """Return the detectors in the figure of generated text; four lines can be distinguished."""
     return (*in_paper(*WRITING).values(), calibrated_black())
+
+
+def rule_share(values: Float64Array, groups: Sequence[str | None], ties: Ties) -> Estimate | None:
+    """Return the share of the values that SrDetection's rule calls leaked, those above 0; None where there is none."""
+    scored = ~np.isnan(values)
+    if not scored.any():
+        return None
+    above = np.greater_equal if ties == "inclusive" else np.greater
+    return grouped_share(above(values[scored], 0), list(compress(groups, scored)))

@@ -1,27 +1,27 @@
 """Figure 2: models × benchmarks, the share that a gray-box detector calls leaked, by the audits of `assay audit`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import compress
 
-import numpy as np
-
-from assay.evaluation import Estimate, grouped_share
+from assay.evaluation import Estimate
 from assay.leakage import Audit, ComparisonData, DecisionSettings, audit
 from assay.models import CachedScorer, StatisticsCache
 from assay.scores import headline_score, requests
 from assay.scoring import plan
-from assay.types import Float64Array, Sample
+from assay.types import Sample
 from assay_lab.columns import group_column, outside
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.named_data import named_dataset
+from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import epoch_heading
 from assay_lab.mappings import enumerated, map_values
 from assay_lab.papers.printed import headings, value_table
-from assay_lab.papers.srdetection.detectors import paper_score
-from assay_lab.testbed import STATISTICS, Configuration, manifest_of, open_checkpoint
+from assay_lab.papers.srdetection.audited import BENCHMARKS, audit_finding
+from assay_lab.papers.srdetection.detectors import paper_score, rule_share
+from assay_lab.testbed import STATISTICS, Configuration, manifest_of, open_checkpoint, opened_rewriter
 
 CALIBRATED = headline_score("gray").name
 PLANTED = {"planted": "member", "held out": "nonmember"}
@@ -32,10 +32,15 @@ Sets = Mapping[str, Sequence[Sample]]
 def figure_2(bench: Bench) -> Finding:
     """Share of each benchmark called leaked under each checkpoint, by the rule and by calibrated decisions.
 
-    The paper audits 15 public models on four benchmarks. Here the models are of the testbed, whose truth is known:
+    The paper audits 15 public models on four benchmarks, and so does the scale "paper", without training. At the other
+    scales the models are of the testbed, whose truth is known:
     what was planted is a benchmark that leaked, what was held out is one that did not; benchmarks of `bench.data` stand
     beside them.
     """
+    if bench.scale == PAPER_SCALE:
+        title = "Models × benchmarks: the share called leaked (SrDetection, Figure 2)"
+        score = gray_rule(bench.configurations[0])
+        return audit_finding(bench, "srdetection/figure-2", title, score=score, printed=None)
     benchmarks: Sets = {name: named_dataset(name, path).samples for name, path in bench.data.items()}
     audits: dict[str, Audit] = {}
     columns: dict[str, list[Estimate | None]] = {}
@@ -88,27 +93,31 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, *, benchma
     sets = map_values(planted.part, PLANTED) | {**benchmarks}
     unseen = list(map(without_label, planted.part("calibration-nonmember")))
     comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
-    decision = DecisionSettings(seed=configuration.seed, resamples=configuration.judging.resamples)
+    judging = configuration.judging
+    decision = DecisionSettings(seed=configuration.seed, resamples=judging.resamples, ties=judging.ties)
     with StatisticsCache(bench.out / STATISTICS) as cache:
-        model = CachedScorer(open_checkpoint(folder, configuration, epoch), cache)
-        work = plan(requests(f"{CALIBRATED},{gray_rule(configuration)}"), {"target": model})
-        audits = {}
-        for name, samples in sets.items():
-            bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
-            audits[name] = audit(
-                list(map(without_label, samples)),
-                work,
-                benchmark=name,
-                comparison=comparison,
-                decision=decision,
-                progress=bench.watchers.scoring,
-            )
+        checkpoint = open_checkpoint(folder, configuration, epoch)
+        model = CachedScorer(checkpoint, cache)
+        with opened_rewriter(folder, judging, checkpoint) as rewriter:
+            work = plan(requests(f"{CALIBRATED},{gray_rule(configuration)}"), {"target": model}, rewriter=rewriter)
+            audits = {}
+            for name, samples in sets.items():
+                bench.watchers.begin(f"auditing {name} after epoch {epoch} of {folder.name}")
+                audits[name] = audit(
+                    list(map(without_label, samples)),
+                    work,
+                    benchmark=name,
+                    comparison=comparison,
+                    decision=decision,
+                    progress=bench.watchers.scoring,
+                )
     return audits
 
 
 def without_label(sample: Sample) -> Sample:
-    """Return what an auditor knows of a text."""
-    return Sample(id=sample.id, text=sample.text, language=sample.language, group=sample.group)
+    """Return what an auditor knows of a text: all but its label and its part of the run."""
+    metadata = {name: value for name, value in sample.metadata.items() if name != "part"}
+    return replace(sample, label=None, metadata=metadata)
 
 
 def called_leaked(audits: Iterable[Audit], configuration: Configuration) -> list[Estimate | None]:
@@ -116,18 +125,10 @@ def called_leaked(audits: Iterable[Audit], configuration: Configuration) -> list
     shares: list[Estimate | None] = []
     for result in audits:
         values = result.values[gray_rule(configuration)]
-        shares.append(rule_share(values, group_column(result.samples)))
+        shares.append(rule_share(values, group_column(result.samples), configuration.judging.ties))
         calibrated = result.summary(CALIBRATED).calibration
         shares.append(calibrated.flagged.rate if calibrated else None)
     return shares
-
-
-def rule_share(values: Float64Array, groups: Sequence[str | None]) -> Estimate | None:
-    """Return the share above 0 of the values, which SrDetection's rule calls leaked; None where there is none."""
-    scored = ~np.isnan(values)
-    if not scored.any():
-        return None
-    return grouped_share(values[scored] > 0, list(compress(groups, scored)))
 
 
 def gray_rule(configuration: Configuration) -> str:
@@ -144,4 +145,13 @@ def sizes(audits: Mapping[str, Audit]) -> dict[str, str]:
     return counts
 
 
-EXPERIMENTS = (Reproduction("srdetection", "figure-2", figure_2, takes=ANY),)
+EXPERIMENTS = (
+    Reproduction(
+        "srdetection",
+        "figure-2",
+        figure_2,
+        takes=ANY,
+        paper_data=BENCHMARKS,
+        audits=tuple(paper("srdetection").audited.values()),
+    ),
+)

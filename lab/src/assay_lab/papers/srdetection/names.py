@@ -8,6 +8,7 @@ from operator import attrgetter
 from assay.code import Extent
 from assay.evaluation import Estimate
 from assay.scores import SCORES
+from assay.scoring import DETERMINISTIC
 from assay_lab.columns import attributes
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
@@ -16,9 +17,10 @@ from assay_lab.experiments.runs import Runs, epoch_heading, epochs_of, over_cell
 from assay_lab.papers.printed import headings, value_table
 from assay_lab.testbed import Configuration, DetectorResult, NamesFrom
 
-NameChoice = tuple[NamesFrom, Extent]
-WAYS: tuple[NameChoice, ...] = (("dictionary", "all"), ("synonyms", "all"), ("synonyms", "one"))
-"""Source of names, and names that change in a variant; the first is that of the other tables."""
+NameChoice = tuple[str, Extent]
+"""Source of names, or the model that rewrites; and the names that change in a variant."""
+WAYS: tuple[tuple[NamesFrom, Extent], ...] = (("dictionary", "all"), ("synonyms", "all"), ("synonyms", "one"))
+"""The word lists; the first is that of the other tables where no model rewrites."""
 OfCell = Callable[[DetectorResult], Estimate | None]
 MEASURES: dict[str, tuple[str, OfCell]] = {
     "auroc": ("AUROC, all texts", lambda cell: cell.auroc),
@@ -30,7 +32,13 @@ MEASURES: dict[str, tuple[str, OfCell]] = {
 def name_sources(bench: Bench) -> Finding:
     """AUROC, macro-F1 and false alarms of the scores over variants, by the source of the new names."""
     old = runs_of(bench)
-    runs = {way: old if way == WAYS[0] else runs_of(with_names(bench, *way)) for way in WAYS}
+    runs: dict[NameChoice, Runs] = {}
+    engines = attributes(bench.configurations, "judging.engine")
+    if set(engines) != {DETERMINISTIC}:
+        runs[", ".join(dict.fromkeys(engines)), "all"] = old
+    for way in WAYS:
+        first = way == WAYS[0] and not runs
+        runs[way] = old if first else runs_of(with_names(bench, *way))
     tables = [names_table(name, bench, runs) for name in MEASURES]
     return Finding(
         name="srdetection/names",
@@ -52,7 +60,7 @@ def with_names(bench: Bench, source: NamesFrom, rename: Extent) -> Bench:
 
 def judged_with(configuration: Configuration, source: NamesFrom, rename: Extent) -> Configuration:
     """Return the same run, judged by variants with other names."""
-    judging = replace(configuration.judging, names=source, rename=rename)
+    judging = replace(configuration.judging, engine=DETERMINISTIC, names=source, rename=rename)
     return replace(configuration, name=f"{configuration.name}-{source}-{rename}", judging=judging)
 
 

@@ -1,0 +1,139 @@
+"""Ways to settle whether a model saw a benchmark, and the power of an audit, both before a model is run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline, blind_baseline
+from assay.leakage.form_test import LEAK, TESTED_SCORE, power
+from assay.leakage.inputs import DecisionSettings, Draws
+from assay.leakage.settings import AuditSettings
+from assay.leakage.texts import AuditedTexts, groups_of
+from assay.leakage.verdict import texts_differ
+from assay.progress import inform
+from assay.reports import decimal, number_of, percent
+from assay.types import Sample, texts_of
+
+if TYPE_CHECKING:
+    from assay.leakage.opening import RequestedAudit
+
+WAYS = (
+    ("the training data", "`assay scan CORPUS… --for {benchmark}`", ""),
+    ("a randomised release of the benchmark", "--release SECRET", "release"),
+    ("the model that it was trained from, if older than the benchmark", "--parent MODEL", "parent"),
+    ("tasks of the same form that were kept private", "--same-form DATA", "same form"),
+    ("other text that it has not seen", "--unseen DATA, or --unseen auto:DATE", "unseen"),
+)
+"""What settles the question, the surest first: in words, how it is given, and its name among what is given."""
+NO_VERDICT = (
+    "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
+    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
+    "scores alone"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """The possible results of an audit.
+
+    Attributes:
+        lines: what would settle the question, and how often this audit finds a leak, one sentence each.
+        foregone: why there will be no verdict, whatever the model does; None where there may be one.
+        blind: baseline that never sees the model; None where nothing is compared with unseen text.
+    """
+
+    lines: tuple[str, ...] = ()
+    foregone: str | None = None
+    blind: BlindBaseline | None = None
+
+    def report(self) -> None:
+        """Print the lines on standard error."""
+        for line in self.lines:
+            inform(line)
+
+
+def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
+    """Return what an audit of these texts can decide."""
+    settings, same_form = request.settings, request.same_form
+    if texts.has_both_classes:
+        return Outlook()
+    lines = tuple(_ways(texts, settings, same_form=same_form))
+    if texts.fresh is None:
+        nothing = texts.calibration is None and settings.release is None
+        return Outlook(lines, f"{texts.dataset.name}: {NO_VERDICT}" if nothing else None)
+    blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
+    by_form = not same_form and (settings.parent is not None or texts_differ(blind))
+    if by_form and request.score == TESTED_SCORE:
+        lines = (*lines, _power(texts, parent=settings.parent is not None))
+    if settings.release is not None:  # its test needs no unseen text
+        return Outlook(lines, blind=blind)
+    foregone = _too_few_groups(texts, by_form=by_form)
+    if by_form and settings.parent is None and not _has_other_test(request):
+        foregone = _form_undecided(texts, blind)
+    return Outlook(lines, foregone and f"{texts.dataset.name}: there will be no verdict: {foregone}", blind)
+
+
+def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draws: Draws) -> BlindBaseline:
+    """Return how well the texts alone tell a benchmark from unseen text."""
+    both = [*benchmark, *unseen]
+    return blind_baseline(texts_of(both), [True] * len(benchmark) + [False] * len(unseen), groups_of(both), **draws)
+
+
+def _ways(texts: AuditedTexts, settings: AuditSettings, *, same_form: bool) -> Iterator[str]:
+    yield "what would settle the question, the surest first:"
+    present = {
+        "release": settings.release is not None,
+        "parent": settings.parent is not None,
+        "same form": same_form,
+        "unseen": not same_form and (texts.fresh or texts.calibration) is not None,
+    }
+    for words, how, name in WAYS:
+        yield f"- {words}: {how.format(benchmark=texts.dataset.name)}{' (given)' * present.get(name, False)}"
+
+
+def _power(texts: AuditedTexts, *, parent: bool) -> str:
+    """Return how often the residual finds a leak."""
+    groups = texts.unseen_groups
+    chance = percent(power(max(2, groups), parent=parent))
+    second = "with the parent" if parent else "without a parent"
+    return (
+        f"{second}, and {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen "
+        f"twice, is found in {chance} of cases"
+    )
+
+
+def _has_other_test(request: "RequestedAudit") -> bool:
+    """Return True where something else than the residual may decide although the texts differ."""
+    settings = request.settings
+    if settings.allow_confounded or settings.weights != "none":
+        return True
+    return request.score != TESTED_SCORE and request.selection.access != "black"
+
+
+def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
+    shown = "nothing shows that the texts are alike"
+    if blind.ranking is not None:
+        area = decimal(round(blind.ranking.auroc.value, 2))
+        shown = f"the texts alone tell the benchmark from the unseen text (AUROC {area}; .5 is chance)"
+    groups = max(2, texts.unseen_groups)
+    small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))
+    return (
+        f"{shown}, and no parent model takes that difference off. Without one no leak can be ruled out, and it is "
+        f"found in {small} of cases where {percent(LEAK)} of the tasks were seen twice, in {whole} where all "
+        f"were; more unseen text changes little. Expected --parent MODEL (then {percent(power(groups, parent=True))}) "
+        "or --same-form DATA; --describe goes on all the same"
+    )
+
+
+def _too_few_groups(texts: AuditedTexts, *, by_form: bool) -> str | None:
+    needed, why = GROUPS_FOR_INTERVAL, ""
+    if by_form:
+        needed, why = FEWEST_GROUPS, " where forms may differ"
+    sides = (
+        ("benchmark", texts.groups, GROUPS_FOR_INTERVAL, "", "audit more of it"),
+        ("unseen text", texts.unseen_groups, needed, why, "add text of other projects"),
+    )
+    for side, count, least, condition, advice in sides:
+        if count < least:
+            return f"the {side} is of {number_of(count, 'group')}, expected at least {least}{condition}; {advice}"
+    return None

@@ -1,0 +1,177 @@
+"""A graph over the vectors of an index: the nearest are found among N in steps that grow with log N.
+
+A hierarchy of small worlds (HNSW: Malkov and Yashunin, IEEE TPAMI 42, 2020, arXiv:1603.09320), by usearch. Its nodes
+have the numbers of the documents, which are never given twice, so the graph stays valid while files are merged. It only
+proposes: cosines come from the files, removed documents are left out by them, and documents that were added later are
+compared one by one.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from assay.errors import CorpusIndexError, plain_reason, require
+from assay.retrieval.generations import durable_writer
+from assay.retrieval.vector_file import HIGHEST, DocumentIds, VectorRows
+from assay.types import Float32Array
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+GRAPH_FROM = 1 << 18
+"""Vectors from which an index gets a graph: below, comparing all of them takes no longer."""
+
+LATE_SHARE = 1 / 8
+"""Share of the vectors that may be younger than the graph, or removed from it, before it is brought up to date."""
+
+LINKS, WIDTH_OF_BUILDING, WIDTH = 16, 128, 1024
+"""Links of a node, nodes looked at when it is linked, and nodes looked at by a search.
+
+A fragment lies far from the whole functions, so a search has to be wide.
+"""
+
+CHECKED_WHEN_OPENED = 1 << 26
+READ_AT_ONCE, ROWS_AT_ONCE = 1 << 24, 1 << 16
+PURPOSE = "the graph of an index of many vectors"
+
+
+@dataclass(frozen=True, eq=False)
+class VectorGraph:
+    """A graph in a file, mapped into memory.
+
+    Attributes:
+        entry: its entry in a manifest: name, bytes, checksum, vectors, and `last`, the highest number of a document.
+        nodes: of usearch.
+    """
+
+    entry: Mapping[str, Any]
+    nodes: "Index"
+
+    def __len__(self) -> int:
+        return int(self.entry["vectors"])
+
+    @property
+    def last(self) -> int:
+        """Highest number of a document when it was built: documents above it are not in the graph."""
+        return int(self.entry["last"])
+
+    @classmethod
+    def open(cls, path: Path, entry: Mapping[str, Any], dimensions: int) -> Self:
+        """Map a graph, of which a manifest has this entry.
+
+        Raises:
+            CorpusIndexError: it is absent, half-written, damaged, or usearch cannot read it.
+            MissingExtra: usearch is not installed.
+        """
+        kept = {name: entry[name] for name in ("name", "bytes", "checksum", "vectors", "last")}
+        if any(type(value) is not int or value < 0 for name, value in kept.items() if name != "name"):
+            raise CorpusIndexError(f"{path}: damaged: an entry {kept}")
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise CorpusIndexError(f"{path}: the graph cannot be read: {plain_reason(error)}") from error
+        if size != kept["bytes"]:
+            raise CorpusIndexError(f"{path}: the graph is half-written: {size:,} bytes of {kept['bytes']:,}")
+        if size <= CHECKED_WHEN_OPENED:
+            check_graph(path, kept["checksum"])
+        nodes = empty_nodes(dimensions)
+        try:
+            nodes.view(path)
+        except RuntimeError as error:
+            raise CorpusIndexError(f"{path}: the graph is damaged: {plain_reason(error)}") from error
+        if nodes.ndim != dimensions or len(nodes) != kept["vectors"]:
+            raise CorpusIndexError(f"{path}: the graph is damaged: {len(nodes):,} vectors of {nodes.ndim} components")
+        return cls(kept, nodes)
+
+    def nearest(self, vector: Float32Array, n: int) -> DocumentIds:
+        """Return the documents of about the n nearest vectors, int64 [m]; one document may have several of them."""
+        largest = float(np.abs(vector).max(initial=0)) or 1.0
+        query = np.rint(vector * (HIGHEST / largest)).astype(np.int8)
+        keys = self.nodes.search(query, max(n, 1), threads=1).keys
+        return np.asarray(keys[:n]).astype(np.int64)
+
+    def check(self, folder: Path) -> None:
+        """Compare the whole file with its checksum.
+
+        Raises:
+            CorpusIndexError: it is damaged.
+        """
+        check_graph(folder / str(self.entry["name"]), self.entry["checksum"])
+
+
+def empty_nodes(dimensions: int) -> "Index":
+    """Return a graph without nodes.
+
+    Raises:
+        MissingExtra: usearch is not installed.
+    """
+    require("usearch", purpose=PURPOSE)
+    from usearch.index import Index  # noqa: PLC0415  optional
+
+    # without a table of keys a document may have several nodes, and mapping a file need not build that table
+    return Index(
+        ndim=dimensions,
+        metric="cos",
+        dtype="i8",
+        connectivity=LINKS,
+        expansion_add=WIDTH_OF_BUILDING,
+        expansion_search=WIDTH,
+        enable_key_lookups=False,
+    )
+
+
+def build_graph(
+    path: Path, files: Iterable[tuple[VectorRows, DocumentIds]], dimensions: int, before: VectorGraph | None
+) -> dict[str, Any]:
+    """Write a graph to a new file and return its entry in a manifest.
+
+    Args:
+        path: of the new file.
+        files: vectors that are not in the graph before, and the removed documents among theirs, ascending.
+        dimensions: of a vector.
+        before: a graph that is extended; None for none.
+
+    Raises:
+        CorpusIndexError: the disk is full, or the file cannot be written.
+        MissingExtra: usearch is not installed.
+    """
+    nodes, last = empty_nodes(dimensions), -1
+    if before is not None:
+        nodes.load(path.parent / str(before.entry["name"]))
+        last = before.last
+    for rows, dead in files:
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            at = slice(start, start + ROWS_AT_ONCE)
+            living = ~np.isin(rows.documents[at], dead)
+            nodes.add(rows.documents[at][living].astype(np.uint64), rows.values[at][living])
+        last = max(last, int(rows.documents.max(initial=-1)))
+    with durable_writer(path) as file:
+        try:
+            nodes.save(file.name)
+        except RuntimeError as error:  # usearch knows no other
+            raise OSError(plain_reason(error)) from error
+    size, checksum = size_and_checksum(path)
+    return {"name": path.name, "bytes": size, "checksum": checksum, "vectors": len(nodes), "last": last}
+
+
+def check_graph(path: Path, checksum: int) -> None:
+    """Compare a file with its checksum.
+
+    Raises:
+        CorpusIndexError: it is damaged.
+    """
+    if size_and_checksum(path)[1] != checksum:
+        raise CorpusIndexError(f"{path}: the graph is damaged: not what was written")
+
+
+def size_and_checksum(path: Path) -> tuple[int, int]:
+    """Return the bytes of a file, and their CRC-32."""
+    size = checksum = 0
+    with path.open("rb") as file:
+        while portion := file.read(READ_AT_ONCE):
+            size, checksum = size + len(portion), zlib.crc32(portion, checksum)
+    return size, checksum

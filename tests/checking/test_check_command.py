@@ -461,8 +461,8 @@ def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
         ([], "[check\n", "is not a TOML file"),
         (["--base", "-x"], "", "received the commit '-x'"),
         (["--base", "absent"], "", "received no commit absent"),
-        (["--base", ""], "", "received the commit '', expected a name"),
-        (["--head", ""], "", "received the commit '', expected a name"),
+        (["--base", ""], "", "--base: received an empty text, expected a value"),
+        (["--head", ""], "", "--head: received an empty text, expected a value"),
     ],
 )
 def test_wrong_input_is_one_line(branch, arguments, text, line):

@@ -77,12 +77,12 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
     """Return the licence of classifiers and of a short field, which may say more of the same licence."""
     names = {name.split("::")[-1].strip() for name in classifiers if name.startswith("License ::")} - {"OSI Approved"}
     field = licence_of_text(words.encode()) if len(words) > LONGEST_FIELD else spelt_licence(words)
-    known = CLASSIFIERS if field else CLASSIFIERS_ALONE
+    table = CLASSIFIERS if field else CLASSIFIERS_ALONE
     if names == {"Other/Proprietary License"}:
         return PROPRIETARY
     # a classifier that names no single licence makes the whole statement unknown, unless the field says which
-    classified = " OR ".join(sorted(map(known.__getitem__, names & known.keys())))
-    if field is None and names <= known.keys():
+    classified = " OR ".join(sorted(map(table.__getitem__, names & table.keys())))
+    if field is None and names <= table.keys():
         return classified or None
     if field is None or not names:
         return field

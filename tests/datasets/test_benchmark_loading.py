@@ -21,6 +21,15 @@ def test_a_folder_without_the_official_name_gives_its_data_files(jsonl):
     assert len(load("humaneval", data=jsonl([ROW], "snapshot/data/test-00000-of-00001.jsonl").parents[1])) == 1
 
 
+def test_a_folder_with_shards_of_several_splits_says_which_were_taken(jsonl):
+    root = jsonl([ROW], "snapshot/data/train-00000-of-00001.jsonl").parents[1]
+    jsonl([{**ROW, "task_id": "HumanEval/1"}], "snapshot/data/test-00000-of-00001.jsonl")
+    both, test = load("humaneval", data=root), load("humaneval", data=root, split="test")
+    assert (len(both), len(test)) == (2, 1)
+    assert "splits train, test, and all were taken; --split takes one" in both.notes[0]
+    assert not test.notes
+
+
 def test_a_partial_file_is_as_good_as_a_whole_one(jsonl):
     assert len(load("humaneval", data=jsonl([ROW]))) == 1
 

@@ -29,6 +29,22 @@ def test_text_columns_can_be_joined(jsonl):
     assert load(path, text="prompt+body").samples[0].text == "def f():\n  pass\n"
 
 
+@pytest.mark.parametrize("solution", ["    return 1\n", "def f():\n    return 1\n"])
+def test_a_task_is_one_text_as_a_table_and_as_a_benchmark_whether_its_solution_repeats_the_prompt_or_not(
+    jsonl, solution
+):
+    path = jsonl([{"task_id": "HumanEval/0", "prompt": "def f():\n", "canonical_solution": solution}])
+    table, benchmark = load(path), load("humaneval", data=path)
+    assert table.samples[0].text == benchmark.samples[0].text == "def f():\n    return 1\n"
+    assert table.samples[0].metadata["canonical_solution"] == solution
+    assert "'prompt' + 'canonical_solution'" in table.notes[0]
+
+
+def test_a_solution_without_its_prompt_is_noted(jsonl):
+    (note,) = load(jsonl([{"canonical_solution": "    pass\n"}])).notes
+    assert "without its prompt" in note
+
+
 def test_a_column_called_with_a_plus_is_that_column(jsonl):
     assert load(jsonl([{"a+b": "whole", "a": "x", "b": "y"}]), text="a+b").samples[0].text == "whole"
 

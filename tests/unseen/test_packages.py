@@ -4,13 +4,17 @@ import hashlib
 import json
 import tarfile
 import zipfile
+from functools import partial
 
 import pytest
 from test_building import function
 
 import assay
+from assay.api.unseen import automatic_unseen, undated_packages
+from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.reports import describe
+from assay.types import Sample
 from assay.unseen import packages
 
 WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -146,3 +150,55 @@ def test_a_killed_download_leaves_no_half_of_a_wheel(shop, tmp_path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         build("first==1.0")
     assert list((tmp_path / "cache" / "packages").iterdir()) == []
+
+
+@pytest.fixture
+def dated(monkeypatch):
+    """An index that knows the day of the first upload of two packages; the calls are counted."""
+    first, calls = {"first": "2026-01-01", "second": "2024-01-01"}, []
+
+    def lists_versions(name, *options):
+        calls.append(name)
+        return name in first and (not options or first[name] < options[-1])
+
+    monkeypatch.setattr(packages, "_lists_versions", lists_versions)
+    return calls
+
+
+def test_packages_that_were_uploaded_before_a_day_are_left_out(shop, dated):
+    for number, name in enumerate(("first", "second")):
+        wheel(shop, name, "1.0", number)
+    result = assay.build_unseen(["first", "second"], after="2025-08-01", download=True)
+    assert [package.name for package in result.packages] == ["first"]
+    assert "Not downloaded: second (it was uploaded before 2025-08-01)." in describe(result).details
+    assert result.dated == "not before 2025-08-01"
+    dated.clear()
+    assert undated_packages(["first", "second", "gone"], "2025-08-01") == {
+        "second": "it was uploaded before 2025-08-01",
+        "gone": "pip finds no version of it",
+    }
+    assert "first" not in dated  # its day is kept
+
+
+def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, tmp_path, monkeypatch):
+    wheel(shop, "first", "1.0", 3)
+    (tmp_path / "list.txt").write_text("first==1.0\n")
+    monkeypatch.setattr(packages, "LATER_PACKAGES", tmp_path / "list.txt")
+    benchmark = Dataset.of("b", [Sample(f"t{at}", function(at + 50)) for at in range(4)], source="b")
+    made = partial(automatic_unseen, "auto:2025-08-01", "model", benchmark)
+    with pytest.raises(DataError, match=r"expected --download as well"):
+        made(download=False)
+    texts = made(download=True).samples
+    assert [sample.group for sample in texts] == ["first"]
+    assert made(download=False).samples == texts
+    with pytest.raises(DataError, match="expected auto:YYYY-MM-DD"):
+        automatic_unseen("auto", "model", benchmark, download=True)
+    with pytest.raises(DataError, match="expected a day as YYYY-MM-DD"):
+        automatic_unseen("auto:soon", "model", benchmark, download=True)
+
+
+def test_our_list_is_of_at_most_a_hundred_fixed_versions():
+    head, *listed = packages.LATER_PACKAGES.read_text("utf-8").splitlines()
+    assert head.startswith("# Packages of Python")
+    assert 35 <= len(listed) <= 100
+    assert all("==" in line for line in listed)

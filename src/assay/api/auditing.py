@@ -7,7 +7,9 @@ from pathlib import Path
 
 from assay import release
 from assay.api.scores import Scores
+from assay.api.unseen import automatic_unseen, is_auto
 from assay.datasets import DataSelection, Dataset, Texts, dataset_of
+from assay.errors import DataError
 from assay.evaluation import unseen_note
 from assay.leakage import (
     Audit,
@@ -16,7 +18,7 @@ from assay.leakage import (
     PlannedAudit,
     RequestedAudit,
     UnseenScores,
-    audit_inputs,
+    audit_until_clear,
     check_names,
     check_texts,
     describe_run,
@@ -65,7 +67,8 @@ def audit(
     Args:
         model: `builtin:small`, a folder, a hub id, a GGUF file, `vllm:ID` or `openai:MODEL@URL`.
         benchmark: what is audited.
-        unseen: text of the same kind that the model has certainly not seen. It supports "familiar".
+        unseen: text of the same kind that the model has certainly not seen; `auto:YYYY-MM-DD` makes it from packages
+            that are newer than that day. It supports "familiar".
         same_form: instead, such text of the same form: tasks of the benchmark that were kept private, or later ones. It
             supports "contaminated", and names tasks.
         scores: names with commas between them, a list (`one-pass`, `black`, `all`), or a `ScoreSelection`; None for the
@@ -89,7 +92,9 @@ def audit(
     options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
     request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
     check_names(request)
-    texts = _audited_texts(benchmark, (unseen, same_form), options)
+    if options.download and not is_auto(unseen):
+        raise DataError("--download is for --unseen auto: expected both")
+    texts = _audited_texts(model, benchmark, others=(unseen, same_form), options=options)
     if options.release is not None:
         release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
     outlook = check_texts(request, texts, shown=progress)
@@ -107,7 +112,7 @@ def audit(
             if options.release is not None:
                 kept = state and state / RELEASE_TEST
                 inputs = inputs.with_release(release.evidence_of_release(plan.target, options.release, kept=kept))
-            result = audit_inputs(inputs)
+            result = audit_until_clear(inputs)
         if run:
             record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
             write_run(run.path, result, record, redact=options.redact)
@@ -116,15 +121,19 @@ def audit(
     return result
 
 
-def _audited_texts(benchmark: Texts, others: tuple[Texts | None, Texts | None], options: AuditSettings) -> AuditedTexts:
+def _audited_texts(
+    model: str, benchmark: Texts, others: tuple[Texts | None, Texts | None], options: AuditSettings
+) -> AuditedTexts:
     """Return the benchmark and what it is compared with: `unseen`, or the text of the same form."""
     texts = next((data for data in others if data is not None), None)
-    unseen = scores = None
-    if texts is not None:
+    dataset, unseen, scores = dataset_of(benchmark), None, None
+    if is_auto(texts):
+        unseen = automatic_unseen(str(texts), model, dataset, download=options.download)
+    elif texts is not None:
         unseen = dataset_of(texts, NUMBERED)
     if options.calibration is not None:
         scores = UnseenScores.load(options.calibration)
-    return AuditedTexts.of(dataset_of(benchmark), unseen, scores)
+    return AuditedTexts.of(dataset, unseen, scores)
 
 
 def _run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:

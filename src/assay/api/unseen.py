@@ -4,9 +4,25 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from assay.datasets import MOST_UNSEEN, Texts, dataset_of
+from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
-from assay.unseen import Period, UnseenRequest, UnseenSet, UnseenUnit, build_unseen_set
+from assay.models import combined, default_cache_path
+from assay.unseen import (
+    AUTO,
+    LATER_PACKAGES,
+    PackageFolder,
+    Period,
+    UnseenRequest,
+    UnseenSet,
+    UnseenUnit,
+    build_unseen_set,
+    expanded,
+)
+
+BUILTIN_DAY = "2025-08-01"
+"""Day that is later than all texts of the built-in models."""
+ENOUGH_PROJECTS = 35
+"""Groups of unseen text of an audit: as many as the placebos have."""
 
 
 def build_unseen(
@@ -67,6 +83,63 @@ def build_unseen(
     if out is not None:
         result.save(Path(out))
     return result
+
+
+def is_auto(texts: object) -> bool:
+    """Return True if texts are the word for packages that are newer than a model, `auto` or `auto:YYYY-MM-DD`."""
+    return isinstance(texts, str) and texts.partition(":")[0] == AUTO and not Path(texts).exists()
+
+
+def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool) -> Dataset:
+    """Return unseen text from the packages of our list, in the form of a benchmark; it is kept beside the cache.
+
+    Args:
+        choice: `auto:YYYY-MM-DD`, with the day of the model's release; a built-in model needs no day.
+        model: its name.
+        benchmark: whose form the texts get.
+        download: packages may be downloaded.
+
+    Raises:
+        DataError: there is no day, or the text is not kept and nothing may be downloaded.
+    """
+    day = choice.partition(":")[2]
+    if not day and model.startswith("builtin:"):
+        day = BUILTIN_DAY
+    if not day:
+        raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
+    after = day_named(day, "--unseen auto:")
+    name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
+    kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
+    if not kept.is_file():
+        if not download:
+            raise DataError(
+                f"--unseen {choice}: such text of {benchmark.name} is not kept yet; expected --download as well, which "
+                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text"
+            )
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
+    return dataset_of(kept, DataSelection(repeated="number"))
+
+
+def undated_packages(packages: str | Sequence[str], after: date | str) -> dict[str, str]:
+    """Return which packages may be older than a day, by the upload dates of pip's index: name → why.
+
+    Args:
+        packages: names, files that list them, and `auto` for our own list.
+        after: nothing of them may have been uploaded before this day.
+
+    Raises:
+        DataError: a name or the day cannot be read.
+    """
+    day, folder, undated = day_named(after, "after"), PackageFolder(), {}
+    names = [packages] if isinstance(packages, str) else packages
+    for requirement in expanded(names, download=True):
+        if isinstance(requirement, str) or day is None:
+            raise DataError(f"{requirement}: expected names of packages, files that list them, or {AUTO}")
+        obstacle = folder.obstacle_to_date(requirement.name, day)
+        if obstacle is not None:
+            undated[requirement.name] = obstacle
+    return undated
 
 
 def day_named(value: date | str | None, option: str) -> date | None:

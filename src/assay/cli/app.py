@@ -2,8 +2,10 @@
 
 import gc
 import os
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -47,7 +49,8 @@ from assay.plug_ins import PlugIns
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
 """An error of assay itself: the number that sysexits.h has for it."""
-INTERRUPTED = 130
+INTERRUPTED, SIGNALLED = 130, 128
+CONTINUED = "assay: interrupted; computed values are cached, run the same command again to continue\n"
 
 METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 """Type of an option → its name in the help; a choice shows its values, a flag nothing."""
@@ -225,12 +228,26 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
     return file.defaults
 
 
+def stop_at_sigterm() -> None:
+    """End as with Ctrl-C where this process, and none that it forked, is told to stop."""
+    own = os.getpid()
+
+    def stop(number: int, _: object) -> None:
+        if os.getpid() == own:
+            sys.stderr.write(CONTINUED)
+        sys.exit(SIGNALLED + number)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, stop)
+
+
 def main() -> None:
     """Run the command line.
 
     Exit codes: 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 3 (a --fail-on rule cannot be decided), 70 (an
-    error of assay itself, one line), 130 (Ctrl-C).
+    error of assay itself, one line), 130 (Ctrl-C), 143 (SIGTERM).
     """
+    stop_at_sigterm()
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # no Python process below imports from the current folder
     try:
         with as_refusals():
@@ -258,7 +275,7 @@ def main() -> None:
         sys.stderr.write(f"assay: error: {internal_error(error)}\n")
         sys.exit(INTERNAL_ERROR)
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
-        sys.stderr.write("assay: interrupted; computed values are cached, run the same command again to continue\n")
+        sys.stderr.write(CONTINUED)
     gc.freeze()  # the collector would walk all modules once more while Python ends: half a second after torch
     if not isinstance(code, int):
         code = 0

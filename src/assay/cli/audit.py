@@ -45,8 +45,8 @@ def audit_command(
         typer.Option(
             "--same-form",
             metavar="DATA",
-            help="Instead of --unseen: unseen text of the same form, as tasks of the benchmark that were kept private. "
-            "Only this supports “contaminated”, and names tasks.",
+            help="Instead of --unseen: private tasks of the same form. Only this supports “contaminated”, and names "
+            "tasks.",
             rich_help_panel="Verdict",
         ),
     ] = None,
@@ -67,19 +67,19 @@ def audit_command(
     unseen: Annotated[UnseenText, Shown("data")],
     settings: AuditSettings,
     chosen: Annotated[ScoreSelection, Shown("scores", "access")],
-    data: Annotated[DataSelection, Shown("data", "columns")],
+    data: Annotated[DataSelection, Shown("data", "columns", "limit")],
     model_settings: ModelSettings,
 ) -> None:
     """Give the verdict on a benchmark: familiar, contaminated, no evidence, or cannot tell yet.
 
-    It needs --unseen text of the same kind that the model has certainly not seen. Other code supports “familiar” (the
-    benchmark, or text of its form, was trained on); for “contaminated” it takes --same-form. Then follow the share that
-    looks trained on, the tasks that stand out, and with --methods what the literature says. Killed and started again,
-    it continues.
+    It says first what would settle the question, and ends where nothing given can: --unseen text of another form needs
+    --parent. “Familiar” means the benchmark or its form. With --limit 50, half trained on three times is found in 92 to
+    100 % of cases, a fifth in 4 to 58 %; of 164 tasks in 100 and 25 to 88 %. Started again, it continues.
 
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
     from assay import audit
+    from assay.api.unseen import is_auto
     from assay.cli.present import present_run
     from assay.datasets import unread
     from assay.errors import NothingToCompare
@@ -98,7 +98,7 @@ def audit_command(
         result = audit(
             model,
             unread(benchmark, data),
-            unseen=unseen.data and unread(unseen.data, unseen.selection),
+            unseen=unseen.data if is_auto(unseen.data) else unseen.data and unread(unseen.data, unseen.selection),
             same_form=same_form and unread(same_form, unseen.selection),
             scores=chosen,
             settings=settings,

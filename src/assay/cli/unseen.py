@@ -112,3 +112,29 @@ def build_command(
             show(result.describe(), form, err=True)
         return
     show(describe(result, path=str(out)), form)
+
+
+@unseen_app.command("dates")
+def dates_command(
+    packages: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PACKAGE…", help="Names, files that list them, or auto: our own list.", show_default=False
+        ),
+    ],
+    *,
+    after: Annotated[str, typer.Option(metavar="DATE", help="Nothing may have been uploaded before this day.")],
+) -> None:
+    """Check with pip that nothing of a list of packages was uploaded before a day; exit with 1 if something was.
+
+    **Example**: `assay unseen dates auto --after 2025-08-01`
+    """
+    from assay.api.unseen import undated_packages
+    from assay.reports import number_of
+
+    undated = undated_packages(packages, after)
+    for name, reason in undated.items():
+        typer.echo(f"{name}: {reason}")
+    typer.echo(f"{number_of(len(undated), 'package')} may be older than {after}.")
+    if undated:
+        raise typer.Exit(1)

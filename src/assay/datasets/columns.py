@@ -85,6 +85,8 @@ TEXT_COLUMNS = (
     "source_code", "source", "body", "document",
 )  # fmt: skip
 """Text columns in the order in which they are tried, whatever their case, if none is named."""
+PROMPT, SOLUTION = "prompt", "canonical_solution"
+"""Columns of HumanEval and its relatives; the second holds a body, or a whole function with the prompt."""
 ID_COLUMNS = ("id", "task_id", "sample_id", "instance_id", "problem_id", "uid", "uuid")
 GROUP_COLUMNS = ("group",)
 LANGUAGE_COLUMNS = ("language", "lang", "programming_language")
@@ -140,7 +142,9 @@ def samples_from(
     columns = tuple(dict.fromkeys(chain.from_iterable(table)))
     texts = _text_columns(mapping.text, columns, source)
     if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
-        note(f"the text was taken from the column {texts[0]!r}; --columns text=NAME names another")
+        taken = " + ".join(map(repr, texts))
+        alone = ", without its prompt" * (texts[0].casefold() == SOLUTION)
+        note(f"the text was taken from the column {taken}{alone}; --columns text=NAME names another")
     for column in filterfalse(columns.__contains__, texts):
         check_nested(table, column, source)
     ids = _ids(mapping.id, columns, source)
@@ -148,7 +152,10 @@ def samples_from(
     groups = _groups_of_rows(table, columns, ids, group=group, note=note)
     language_column, language = _language(mapping.language, columns, source)
     labels = _labels(table, columns, mapping, source=source, note=note)
-    used = {*texts, ids, group, language_column, mapping.label}
+    used = {ids, group, language_column, mapping.label}
+    # a prompt and its solution stay, for scores of the one given the other
+    if mapping.text is not None or len(texts) == 1:
+        used |= set(texts)
     missing = 0
     for number, row in enumerate(table):
         if isinstance(row, UnreadRow):
@@ -297,7 +304,8 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
                 f"{source}: no text column; found the columns {shortened(columns)}, "
                 f"expected one to be named, or called {shortened(TEXT_COLUMNS)}"
             )
-        return (usual,)
+        prompt = usual_column((PROMPT,), columns)
+        return (prompt, usual) if prompt and usual.casefold() == SOLUTION else (usual,)
     parts = (requested,) if requested in columns else tuple(requested.split("+"))
     for part in parts:
         _named(part, columns, source, role="text")
@@ -314,7 +322,15 @@ def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tupl
         elif value is not None and not _is_nan(value):  # pandas writes a missing text as the number NaN
             raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
     is_absent = len(texts) < len(columns)
-    return "".join(texts) * (not is_absent), is_absent
+    return whole_text(*texts) * (not is_absent), is_absent
+
+
+def whole_text(*parts: str) -> str:
+    """Return parts of a text joined, as a prompt and its solution; a solution that repeats its prompt is the whole."""
+    first, *others = parts or ("",)
+    if len(others) == 1 and first.strip() and others[0].startswith(first):
+        return others[0]
+    return "".join(parts)
 
 
 def _is_nan(value: object) -> bool:

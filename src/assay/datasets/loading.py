@@ -46,8 +46,12 @@ def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note
     files = official_files(info, selection, path)
     if not files:
         raise DataError(f"{path}: no file of {info.title} in this folder; expected {expected_files(info, selection)}")
-    for file in files:
-        yield from _with_split(read_rows(file, note), file.relative_to(path).as_posix(), selection)
+    names = {file: file.relative_to(path).as_posix() for file in files}
+    splits = [split for split in _SPLITS if any(map(partial(_names_split, split=split), names.values()))]
+    if selection.split is None and len(splits) > 1:
+        note(f"{path} has files of the splits {', '.join(splits)}, and all were taken; --split takes one")
+    for file, name in names.items():
+        yield from _with_split(read_rows(file, note), name, selection)
 
 
 def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[SourceRow]:

@@ -63,7 +63,7 @@ class UnseenText(Settings):
     data: Annotated[
         str | None,
         Setting(
-            "Text of the same kind that the model has certainly not seen.",
+            "Text of the same kind that the model has not seen; `auto:DATE` (of its release): of newer packages.",
             metavar="DATA",
             common=True,
             options=("--unseen",),

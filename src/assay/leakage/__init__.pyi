@@ -1,6 +1,7 @@
 from .answer import answer_of as answer_of
 from .auditing import audit as audit
 from .auditing import audit_inputs as audit_inputs
+from .auditing import audit_until_clear as audit_until_clear
 from .calibration_file import UnseenScores as UnseenScores
 from .comparing import compare as compare
 from .comparing import describe_comparison as describe_comparison
@@ -18,6 +19,8 @@ from .inputs import ComparisonData as ComparisonData
 from .inputs import DecisionSettings as DecisionSettings
 from .inputs import headline_of as headline_of
 from .literature import Literature as Literature
+from .looks import in_turn as in_turn
+from .looks import looks_at as looks_at
 from .measured_model import MeasuredModel as MeasuredModel
 from .measured_model import TuningOptions as TuningOptions
 from .naming import named_samples as named_samples

@@ -24,6 +24,8 @@ def answer_of(audit: Audit) -> Answer:
     summary, named = audit.summary(audit.primary), len(named_samples(audit).samples)
     verdict, lot = VERDICTS[audit.decision.verdict].title, summary.release
     next_step = NAMED.format(tasks=number_of(named, "named task")) if named else next_step_of(summary)
+    if audit.left_out and audit.decision.verdict is Verdict.CONTAMINATED:
+        next_step = f"--whole scores the other {number_of(audit.left_out, 'task')}, and names tasks among all."
     if lot is not None and lot.is_proof:
         return Answer(
             verdict,

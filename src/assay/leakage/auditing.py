@@ -1,17 +1,26 @@
 """The audit in four steps: texts are measured, scores are compared, each gives a verdict, and one is the answer."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from assay.errors import DataError
 from assay.leakage.audit_notes import notes_of
 from assay.leakage.contrasting import ALPHA, compare_scores
 from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings
 from assay.leakage.judging import JudgedAudit, judge_scores
+from assay.leakage.looks import in_turn, looks_at
 from assay.leakage.measuring import measure_texts
 from assay.leakage.parts import by_part
 from assay.leakage.results import Audit, MethodResult, PartResult
+from assay.leakage.texts import groups_of
+from assay.leakage.verdict import significance
 from assay.scoring import Plan, Progress
-from assay.types import Sample
+from assay.types import Sample, Verdict
+
+ENDED_EARLY = (
+    "The answer was clear after {texts} tasks and at most as many unseen texts, at p ≤ {level:.2g}: all looks together "
+    "have the level {whole:g}. The other {left_out} tasks were not scored; --whole scores all."
+)
 
 
 def audit(
@@ -64,6 +73,25 @@ def audit_inputs(inputs: AuditInputs) -> Audit:
     compared = compare_scores(measured)
     judged = judge_scores(compared)
     return conclude(judged)
+
+
+def audit_until_clear(inputs: AuditInputs) -> Audit:
+    """Run an audit on a growing part of its texts, and end where the answer is clear, see `assay.leakage.looks`."""
+    if not inputs.can_end_early:
+        return audit_inputs(inputs)
+    samples, fresh, seed = inputs.samples, inputs.comparison.unseen, inputs.decision.seed
+    own, others = in_turn(groups_of(samples), seed=seed), in_turn(groups_of(fresh, "unseen"), seed=seed)
+    level = significance(same_form=inputs.comparison.same_form)
+    for look in looks_at(len(samples), level):
+        if look.texts == len(samples):
+            break
+        part = inputs.part(own[: look.texts], others[: look.texts], level=look.level)
+        result = audit_inputs(part)
+        if result.decision.verdict in (Verdict.FAMILIAR, Verdict.CONTAMINATED):
+            left_out = len(samples) - look.texts
+            note = ENDED_EARLY.format(texts=look.texts, left_out=left_out, level=look.level, whole=level)
+            return replace(result, left_out=left_out, notes=(note, *result.notes))
+    return audit_inputs(inputs.at_level(look.level))
 
 
 def conclude(judged: JudgedAudit) -> Audit:

@@ -102,7 +102,7 @@ def _verdict_fact(summary: ScoreSummary) -> Fact:
     if decision.reason is not None:
         return Fact("Verdict", decision.verdict, decision.reason)
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
-    note = f"evidence: p ≤ {significance(same_form=by_same_form):g}"
+    note = f"evidence: p ≤ {summary.level or significance(same_form=by_same_form):.2g}"
     if summary.form is not None:
         note = f"evidence: a residual wholly above {summary.form.margin:.1f}"
     if summary.test is not None:
@@ -112,10 +112,12 @@ def _verdict_fact(summary: ScoreSummary) -> Fact:
 
 def _ranking_facts(score: str, ranking: Ranking) -> Iterator[Fact]:
     area = ranking.auroc
-    yield Fact(f"AUROC of {score}", three_decimals(area.value), f"{_with_level(area, area_interval)}; chance .5")
+    note = f"{_with_level(area, area_interval)}; chance .5"
+    yield Fact(f"Pairs that {score} ranks rightly (AUROC)", three_decimals(area.value), note)
     for rate, share in sorted(ranking.tpr_at_fpr.items(), reverse=True):
         note = f"{_with_level(share)}; chance {percent(rate)}"
-        yield Fact(f"TPR at {percent(rate)} FPR", percent(share.value), note)
+        name = f"Members found (TPR) where {percent(rate)} of the others are flagged (FPR)"
+        yield Fact(name, percent(share.value), note)
 
 
 def _calibration_facts(audit: Audit, summary: ScoreSummary, calibration: Calibration) -> Iterator[Fact]:

@@ -114,7 +114,12 @@ class FormTest:
     @property
     def is_familiar(self) -> bool:
         """True if the benchmark scores clearly higher than any benchmark would that the model saw nothing of."""
-        return self.residual.estimate.low > self.margin
+        return self.is_familiar_at(1 - LIMIT_LEVEL)
+
+    def is_familiar_at(self, level: float) -> bool:
+        """Return the same at another level of the error of the residual; the margin stays that of the placebos."""
+        residual = self.residual
+        return residual.estimate.value - stdtrit(residual.freedom, 1 - level) * residual.error > self.margin
 
     @property
     def rules_out(self) -> bool:
@@ -135,9 +140,19 @@ class FormTest:
 @cache
 def placebos(*, parent: bool) -> Placebos:
     """Return the placebos that ship with the package."""
+    return Placebos(**{name: _shipped(parent=parent)[name] for name in Placebos.__slots__})
+
+
+def placebo_residuals(*, parent: bool) -> Float64Array:
+    """Return the residuals of the placebos, float64 [placebos], without those that are unlike their unseen text."""
+    rows = _shipped(parent=parent)["residuals"]
+    return np.array([row["residual"] for row in rows if row["supported"] >= LEAST_SUPPORTED])
+
+
+def _shipped(*, parent: bool) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(files("assay.leakage").joinpath("placebos.json").read_text("utf-8"))
-    own = content["parent" if parent else "control"]
-    return Placebos(**{name: own[name] for name in Placebos.__slots__})
+    own: dict[str, Any] = content["parent" if parent else "control"]
+    return own
 
 
 def form_test(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypedDict
 from assay.evaluation import RESAMPLES, BlindBaseline
 from assay.leakage.calibration_file import UnseenScores
 from assay.leakage.negative_control import Control
+from assay.leakage.texts import doses_of, is_labelled
+from assay.models import CachedLogProbScorer
 from assay.scores import ScoreRequest
 from assay.scoring import Plan, Progress
 from assay.types import ReleaseEvidence, Sample
@@ -65,6 +67,8 @@ class DecisionSettings:
         resamples: number behind each interval of rankings.
         weights: difference of the texts by which p-values are weighted.
         allow_confounded: decide although the result may have another cause than training.
+        level: largest p-value of a significant result; None for that of one test.
+        whole: score all texts, even where the answer is clear after a part.
     """
 
     primary: str | None = None
@@ -73,6 +77,8 @@ class DecisionSettings:
     resamples: int = RESAMPLES
     weights: Weights = "none"
     allow_confounded: bool = False
+    level: float | None = None
+    whole: bool = False
 
     @property
     def draws(self) -> Draws:
@@ -133,6 +139,32 @@ class AuditInputs:
     def model(self) -> str:
         """Name of the audited model, for people."""
         return self.labels.model or self.plan.name
+
+    @property
+    def can_end_early(self) -> bool:
+        """True if the permutation test or the residual decides, and no result needs all texts.
+
+        Without a cache the texts of a first part would run twice.
+        """
+        comparison, decision = self.comparison, self.decision
+        if not comparison.unseen or comparison.planting or comparison.literature or comparison.release:
+            return False
+        if decision.whole or decision.weights != "none":
+            return False
+        if is_labelled(self.samples) or doses_of(self.samples) is not None:
+            return False
+        tested = self.headline is not None and self.headline.definition.access != "black"
+        return tested and isinstance(self.plan.models["target"], CachedLogProbScorer)
+
+    def part(self, own: Sequence[int], unseen: Sequence[int], *, level: float) -> Self:
+        """Return the audit of some samples and some unseen texts, by their places."""
+        comparison = replace(self.comparison, unseen=[self.comparison.unseen[place] for place in sorted(unseen)])
+        samples = tuple(self.samples[place] for place in sorted(own))
+        return replace(self.at_level(level), samples=samples, comparison=comparison)
+
+    def at_level(self, level: float) -> Self:
+        """Return the same at another level of significance."""
+        return replace(self, decision=replace(self.decision, level=level))
 
     def with_release(self, release: ReleaseEvidence) -> Self:
         """Return the same with what the lot of a randomised release shows."""

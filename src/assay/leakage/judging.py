@@ -73,6 +73,7 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
         test=test,
         form=form,
         release=evidence.release,
+        level=inputs.decision.level,
         notes=score_notes(name, measured.counts, ranking),
     )
 
@@ -91,6 +92,7 @@ def evidence_of(
         form=compared.forms.get(score),
         same_form=inputs.comparison.same_form,
         compared=compared.blind_compares or COMPARED,
+        level=inputs.decision.level,
     )
     if score == inputs.primary:
         evidence = replace(evidence, release=inputs.comparison.release)

@@ -177,6 +177,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             seed=settings.seed,
             weights=settings.weights,
             allow_confounded=settings.allow_confounded,
+            whole=settings.whole,
         ),
         labels=AuditLabels(
             model=settings.model_name or display_name(planned.request.model),

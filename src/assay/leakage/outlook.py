@@ -22,7 +22,7 @@ WAYS = (
     ("a randomised release of the benchmark", "--release SECRET", "release"),
     ("the model that it was trained from, if older than the benchmark", "--parent MODEL", "parent"),
     ("tasks of the same form that were kept private", "--same-form DATA", "same form"),
-    ("other text that it has not seen", "--unseen DATA, or --unseen auto", "unseen"),
+    ("other text that it has not seen", "--unseen DATA, or --unseen auto:DATE", "unseen"),
 )
 """What settles the question, the surest first: in words, how it is given, and its name among what is given."""
 NO_VERDICT = (

@@ -217,6 +217,7 @@ class ScoreSummary:
         form: the residual of the benchmark beside placebos; None where it does not decide.
         release: what the lot of a randomised release shows; None without one.
         decision: the verdict by this score, made once, see `assay.leakage.verdict`.
+        level: largest p-value of a significant result, where the benchmark was looked at more than once; else None.
         notes: sentences on this score that a reader needs.
     """
 
@@ -233,6 +234,7 @@ class ScoreSummary:
     test: UnseenTest | None = None
     form: FormTest | None = None
     release: ReleaseEvidence | None = None
+    level: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -330,6 +332,7 @@ class Audit(TabularResult):
         parts: results by part of a task; empty where benchmark or unseen texts have no parts.
         methods: of the literature, in the order requested; empty where none were.
         gate: of the kernel divergence; None where it was not run, or there is no unseen text.
+        left_out: number of samples that were not scored, because the answer was clear without them.
     """
 
     kind: Literal["audit", "demo"]
@@ -347,6 +350,7 @@ class Audit(TabularResult):
     parts: tuple[PartResult, ...] = ()
     methods: tuple[MethodResult, ...] = ()
     gate: GradientGate | None = None
+    left_out: int = 0
 
     @property
     def deciding(self) -> ScoreSummary:

@@ -185,7 +185,7 @@ def read_run(folder: str | Path) -> tuple[Audit, dict[str, Any]]:
             if entry["calibration"]:
                 entry["calibration"] |= _calibrated(decisions, entry["score"], len(samples))
         # the summary without its tables is a whole audit of no sample, which the tables then fill
-        shell = decode(Audit, {name: summary[name] for name in _IN_SUMMARY} | _EMPTY_TABLES)
+        shell = decode(Audit, {name: summary[name] for name in _IN_SUMMARY if name in summary} | _EMPTY_TABLES)
         tokens = _tokens(_read_table(folder / "tokens.parquet", _TOKENS))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{folder} is not a whole run folder: {plain_reason(error)}") from error

@@ -30,7 +30,7 @@ class AuditSettings(Settings):
     parent: Annotated[
         str | None,
         Setting(
-            "The model that the audited one was trained from, if it is older than the benchmark: the better control.",
+            "The model that it was trained from, if older than the benchmark: the better control.",
             metavar="MODEL",
             common=True,
             completes="models",
@@ -39,8 +39,7 @@ class AuditSettings(Settings):
     release: Annotated[
         Path | None,
         Setting(
-            "Secret file of the randomised release that the benchmark is of: its lot tells exactly whether the "
-            "publication was trained on, and names tasks. The test is logged there.",
+            "Secret file of the randomised release that it is of: an exact test, logged there, which names tasks.",
             metavar="SECRET",
             common=True,
         ),
@@ -48,14 +47,11 @@ class AuditSettings(Settings):
     calibration: Annotated[
         Path | None, Setting("Instead of --unseen: a file of `assay calibrate`.", metavar="FILE")
     ] = None
-    describe: Annotated[
-        bool, Setting("Go on without text to compare with: scores, no verdict.", common=True, decides=False)
-    ] = False
+    describe: Annotated[bool, Setting("Go on where no verdict is to be expected.", common=True, decides=False)] = False
     methods: Annotated[
         str,
         Setting(
-            "Methods of the literature too: kds, fsd:SCORE, srct, mean:SCORE, codec, di, permutation_test; `all`, or "
-            "`default`, without fine-tuning.",
+            "Methods of the literature too: kds, fsd, srct, mean:SCORE, codec, di, permutation_test; `all`, `default`.",
             metavar="a,b:k=v,…",
             common=True,
             completes="methods",
@@ -71,6 +67,13 @@ class AuditSettings(Settings):
     allow_confounded: Annotated[
         bool,
         Setting("Decide although the result may have another cause than training. Every output says so."),
+    ] = False
+    download: Annotated[
+        bool, Setting("With --unseen auto: packages may be downloaded by pip; no code of them is run.", decides=False)
+    ] = False
+    whole: Annotated[
+        bool,
+        Setting("Score every text. Else the test is made at 40, 80, 160 … tasks, and ends where the answer is clear."),
     ] = False
     primary: Annotated[
         str | None,

@@ -144,7 +144,7 @@ class Evidence:
         if self.separation is not None:
             return self.separation.low > CHANCE  # NaN, no interval, is not above
         if self.decides_by_form:
-            return self.form is not None and self.form.is_familiar
+            return self.form is not None and self.form.is_familiar_at(self.level or SIGNIFICANCE)
         judged = self.test or self.flagged
         return judged is not None and judged.p_value <= self.largest_p_value
 
@@ -252,7 +252,7 @@ def obstacles(evidence: Evidence, benchmark: str, model: str, *, margin: float =
     if evidence.separation is None:
         possible.append(unfit_score(evidence.score))
     if evidence.decides_by_form and evidence.form is not None:
-        possible += form_obstacles(evidence.form, benchmark, model)
+        possible += form_obstacles(evidence.form, benchmark, model, significant=evidence.is_significant)
     else:
         possible += _obstacles_of_groups(evidence, result, benchmark, margin=margin)
     yield from filter(None, possible)
@@ -435,7 +435,7 @@ def form_finding(form: FormTest, benchmark: str, model: str) -> str:
     )
 
 
-def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obstacle]:
+def form_obstacles(form: FormTest, benchmark: str, model: str, *, significant: bool) -> Iterator[Obstacle]:
     """Yield what stands in the way of a verdict by the residual, see the head of this file."""
     residual = form.residual
     if not residual.estimate.has_interval:
@@ -449,7 +449,7 @@ def form_obstacles(form: FormTest, benchmark: str, model: str) -> Iterator[Obsta
             is_confound=True,
         )
     sentence = form_finding(form, benchmark, model)
-    if form.is_familiar:
+    if significant:
         if not residual.nearest > 0:
             yield Obstacle(
                 Undecided.OUTSIDE,

@@ -4,3 +4,7 @@ from .building import build_unseen_set as build_unseen_set
 from .candidates import Period as Period
 from .candidates import UnseenRequest as UnseenRequest
 from .candidates import UnseenUnit as UnseenUnit
+from .packages import AUTO as AUTO
+from .packages import LATER_PACKAGES as LATER_PACKAGES
+from .packages import PackageFolder as PackageFolder
+from .packages import expanded as expanded

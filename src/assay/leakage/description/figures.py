@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.evaluation import DosePoint, Estimate
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.description.tables import DISTRIBUTIONS, EXPOSURES, SCORES, by_area
+from assay.leakage.form_test import placebo_residuals
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import (
     MOST_SERIES,
@@ -34,12 +35,39 @@ CLASSES: Mapping[str, str] = {MEMBER: "members", NONMEMBER: "non-members"}
 COLOURS: Mapping[str, str] = {"members": "var(--member)", "non-members": "var(--nonmember)"}
 SeriesByDose = dict[str, dict[float, Estimate]]
 """Score → dose → a figure."""
-ROC_AXES = ("non-members flagged (FPR)", "members found (TPR)")
+ROC_AXES = ("non-members flagged (false-positive rate, FPR)", "members found (true-positive rate, TPR)")
 
 
 def figures(audit: Audit) -> tuple[Figure, ...]:
     """Return every figure that the audit's data allow, the one beside the statement first."""
-    return (*dose_figures(audit), *p_value_figures(audit), *roc_figures(audit), *histograms(audit))
+    drawn = (*form_figures(audit), *dose_figures(audit), *roc_figures(audit), *histograms(audit))
+    # what stands out one by one is no reason for an answer that is open
+    if audit.deciding.is_open or audit.deciding.form is not None:
+        return (*drawn, *p_value_figures(audit))
+    return (*p_value_figures(audit), *drawn)
+
+
+def form_figures(audit: Audit) -> tuple[Figure, ...]:
+    """Return the residual of the benchmark beside those of the placebos; empty where it does not decide."""
+    form = audit.deciding.form
+    if form is None or math.isnan(form.residual.estimate.value):
+        return ()
+    residual, others = form.residual.estimate.value, placebo_residuals(parent=form.is_parent)
+    words = (
+        f"{audit.benchmark}: {residual:.1f} standard deviations; {len(others)} benchmarks that a model saw nothing of: "
+        f"{others.min():.1f} to {others.max():.1f}, 95 % below {form.margin:.1f}"
+    ).replace("-", "−")
+    classes = {"without a leak": others, audit.benchmark: np.array([residual])}
+    return (
+        Figure(
+            name="residual",
+            title="The benchmark beside benchmarks without a leak",
+            description=f"Histogram of residuals. {words}.",
+            chart=partial(histogram, classes, "standard deviations above the unseen text"),
+            caption=f"{words}. A bar far to the right of all others would show a leak.",
+            section=SCORES,
+        ),
+    )
 
 
 def roc_figures(audit: Audit) -> tuple[Figure, ...]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.languages import lexical_rules
-from assay.retrieval.scanning import COMMENT, find_regions
+from assay.retrieval.plain_marks import COMMENT
+from assay.retrieval.scanning import find_regions
 from assay.retrieval.source import Source
 from assay.retrieval.token_channel import tokens
 

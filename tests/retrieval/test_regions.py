@@ -4,7 +4,8 @@ import pytest
 
 from assay.languages import languages_with, lexical_rules
 from assay.retrieval.canonical import characters
-from assay.retrieval.scanning import CHARACTER, COMMENT, REGEX, STRING, find_regions
+from assay.retrieval.plain_marks import CHARACTER, COMMENT, REGEX, STRING
+from assay.retrieval.scanning import find_regions
 from assay.retrieval.source import Source
 
 NAMES = {COMMENT: "comment", STRING: "string", CHARACTER: "character", REGEX: "regex"}

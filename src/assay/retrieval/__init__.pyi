@@ -16,6 +16,7 @@ from .generations import generations_in as generations_in
 from .hashing import GRAM_HASHES as GRAM_HASHES
 from .hashing import Hashes as Hashes
 from .hashing import mix as mix
+from .plain_marks import COMMENT as COMMENT
 from .postings import CANDIDATES as CANDIDATES
 from .postings import Overlap as Overlap
 from .postings import Postings as Postings
@@ -32,7 +33,6 @@ from .profiles import Profile as Profile
 from .profiles import RankBy as RankBy
 from .profiles import SearchSettings as SearchSettings
 from .profiles import profile_named as profile_named
-from .scanning import COMMENT as COMMENT
 from .scanning import find_regions as find_regions
 from .source import Source as Source
 from .source import Units as Units

@@ -10,8 +10,10 @@ from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
 from assay.retrieval.hashing import BASE, Hashes, compiled_mix, mixed_grams
+from assay.retrieval.listed_marks import region_rows
+from assay.retrieval.plain_marks import COMMENT, Letters
 from assay.retrieval.profiles import Profile, profile_named
-from assay.retrieval.scanning import COMMENT, Letters, region_rows, scan
+from assay.retrieval.scanning import scan
 from assay.retrieval.separators import without_separators
 from assay.retrieval.source import Offsets, Source, Units
 from assay.retrieval.token_channel import WordRules, token_codes, word_rules

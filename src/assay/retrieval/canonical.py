@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 
 from assay.retrieval.compiled import compiled
-from assay.retrieval.scanning import BACKSLASH, COMMENT, Letters, Regions, letter_table
+from assay.retrieval.plain_marks import BACKSLASH, COMMENT, Letters, letter_table
+from assay.retrieval.scanning import Regions
 from assay.retrieval.source import LAYOUT, LINE_FEED, RETURN, SEPARATOR, Offsets, Source, Units
 
 Form = Literal["characters", "tokens"]

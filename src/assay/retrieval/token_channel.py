@@ -9,7 +9,8 @@ from assay.languages import LexicalRules
 from assay.retrieval.canonical import VISIBLE, Canonical, is_continuation
 from assay.retrieval.compiled import compiled
 from assay.retrieval.hashing import Hashes, mix
-from assay.retrieval.scanning import COMMENT, DIGITS, HASH, POINT, WORD_LETTERS, Letters, Regions, letter_table
+from assay.retrieval.plain_marks import COMMENT, DIGITS, HASH, POINT, WORD_LETTERS, Letters, letter_table
+from assay.retrieval.scanning import Regions
 from assay.retrieval.source import Offsets, Source
 from assay.types import BooleanArray
 

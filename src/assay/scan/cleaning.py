@@ -160,8 +160,9 @@ def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401
 
 def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
     # an archive inside the archive goes as a whole, and so do all sisters of a row of a WebDataset
-    around = {str(folder) for name in removed for folder in PurePosixPath(name).parents}
-    left_out = around.union(removed)
+    left_out = set(removed)
+    for name in removed:
+        left_out.update(map(str, PurePosixPath(name).parents))
     if archive_form(place) == "zip":
         with zipfile.ZipFile(place) as archive, zipfile.ZipFile(out, "w") as written:
             for entry in archive.infolist():
@@ -178,5 +179,7 @@ def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
 def _tar_members(place: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     with place.open("rb") as raw, decompressed(raw) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.isfile() else None
-            yield member, content.read() if content else b""
+            content = None
+            if member.isfile():
+                content = archive.extractfile(member)
+            yield member, b"" if content is None else content.read()

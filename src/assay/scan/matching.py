@@ -133,7 +133,7 @@ class PartUnits:
         order = np.argsort(self.fine, kind="stable")
         marks = np.zeros(LOOKUP, np.bool_)
         marks[self.fine % LOOKUP] = True
-        return RunLookup(self.fine, self.fine[order], order, marks)
+        return RunLookup(self.fine, ascending=self.fine[order], order=order, marks=marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ class Matcher:
         names = [self.tasks[stretch.part.task].benchmark for stretch in stretches]
         for name in dict.fromkeys(names):
             own = [stretch for stretch, benchmark in zip(stretches, names, strict=True) if benchmark == name]
-            kept = [text.kept_share(stretch) if len(own) > 1 else 1.0 for stretch in own]
+            kept = list(map(text.kept_share, own))
             inside, better = _inside_others(own), _better_than(own, kept)
             for at, stretch in enumerate(own):
                 if kept[at] * stretch.share == 1 or not np.any(inside[at] & better[at]):

@@ -195,7 +195,7 @@ class FileReader:
                 self._skip(f"no text in the column{names}", member or number or "")
             return
         self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape or shape_of(row)] += 1
-        yield CorpusText(number, member, text.encode("utf-8", "surrogatepass"), row)
+        yield CorpusText(number, member, text=text.encode("utf-8", "surrogatepass"), value=row)
 
     def _table(self, place: Path, form: str) -> Iterator[Mapping[str, Any]]:
         with decoded_table(place, form) as reader:

@@ -75,7 +75,7 @@ def row_fields(row: Any, columns: Sequence[str] = ()) -> Iterator[tuple[str, str
 
 
 def _joined(path: str, name: object) -> str:
-    return f"{path}.{name}" if path else str(name)
+    return f"{path}.{name}".removeprefix(".")
 
 
 def _is_inside(column: str, columns: Sequence[str]) -> bool:

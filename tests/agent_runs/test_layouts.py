@@ -6,7 +6,21 @@ import json
 import pytest
 
 from assay.agent_runs import AgentRun, UnreadRun, judge_run, read_gold_tasks, read_runs, task_of_run
-from support.agent_files import CALLS, COMMIT, LAYOUTS, SHOW, TASK, chat, mini_swe_agent, openhands, write, write_tasks
+from support.agent_files import (
+    CALLS,
+    COMMIT,
+    LAYOUTS,
+    SHOW,
+    TASK,
+    chat,
+    claude_code,
+    harbor,
+    mini_swe_agent,
+    openhands,
+    swe_agent,
+    write,
+    write_tasks,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
@@ -67,6 +81,23 @@ def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_
     (unread,) = (part for part in read_runs(tmp_path / name) if isinstance(part, UnreadRun))
     assert reason in unread.reason
     assert "\n" not in unread.reason
+
+
+@pytest.mark.parametrize(
+    ("layout", "lost"), [(mini_swe_agent, '"id": "c1"'), (claude_code, '"id": "t1"'), (harbor, '"tool_call_id": "c3"')]
+)
+def test_an_output_that_has_lost_its_call_is_undecided(layout, lost, tmp_path):
+    name, text = layout()
+    (run,) = read_runs(write(tmp_path, (name, text.replace(lost, '"lost": 1'))))
+    judged = judge_run(run, "", read_gold_tasks(write_tasks(tmp_path), {})["shop__shop-7"])
+    assert (judged.verdict, "which call it answers" in judged.reason) == ("cannot tell", True)
+
+
+def test_a_submission_that_is_no_text_is_left_out(tmp_path):
+    path = write(tmp_path, swe_agent(CALLS[:1]))
+    path.write_text(path.read_text().replace('"submission": ""', '"submission": 7'))
+    (run,) = read_runs(path)
+    assert run.submission is None
 
 
 def test_a_large_output_is_read_whole(tmp_path):

@@ -3,16 +3,21 @@
 `make fuzz` runs these for ASSAY_FUZZ_SECONDS each; in the suite each has a few examples.
 """
 
+import gzip
+import io
 import json
 import os
 import random
 import time
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-EXAMPLES = 6
+from support.agent_files import TASK, mini_swe_agent, openhands
+
+EXAMPLES = 3
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "0"))
 ROWS = [{"id": f"t{i}", "text": f"def f{i}(x):\n    return x + {i}\n", "label": i % 2} for i in range(8)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
@@ -30,6 +35,39 @@ HOSTILE = (
     b"a = " + b"[" * 5_000, b"- " * 50_000, b"@@ -1,999999999 +1,999999999 @@\n", b"--- a\n+++ /dev/null\n@@",
     b"-" * 20_000 + b"1", b"(" * 20_000, b'{"content": "x", "path": ["a"], "lang": {}, "license": [{}]}\n',
 )  # fmt: skip
+
+
+AGENTS = ["annotate", "--tasks", "tasks.jsonl"]
+SCAN = ["scan", "--for", "tasks.jsonl", "--jobs", "1"]
+TASKS = json.dumps(TASK | {"task_id": "a", "prompt": TASK["patch"]}).encode()
+EVIDENCE = (
+    json.dumps(
+        {
+            "format": 1,
+            "benchmark": "tasks.jsonl",
+            "task_id": "a",
+            "status": "found",
+            "part": "solution",
+            "how": "word for word",
+            "share": 1.0,
+            "source": "c.jsonl",
+            "row": 1,
+            "first_line": 1,
+            "last_line": 5,
+            "task_text": "x",
+            "source_text": "x",
+        }
+    ).encode()
+    + b"\n"
+)
+
+
+def zipped():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("ada", "bob"):
+            archive.writestr(f"{name}/main.py", "def f(x, y):\n    return [x + y for _ in range(x)]\n" * 8)
+    return out.getvalue()
 
 
 def parquet():
@@ -61,6 +99,21 @@ READERS = {
     "assay.toml": ("assay.toml", SETTINGS, ["config"]),
     "a run folder": ("run/manifest.json", b'{"schema": 1, "kind": "audit"}', ["report", "run"]),
     "a baseline": ("b.json", BASELINE, ["trace", "c", "--index", "i", "--baseline", "b.json"]),
+    "a corpus that is scanned": ("d.jsonl.gz", gzip.compress(LINES), [*SCAN, "d.jsonl.gz"]),
+    "Parquet that is scanned": ("d.parquet", parquet, [*SCAN, "d.parquet"]),
+    "Arrow that is scanned": ("d.arrow", arrow, [*SCAN, "d.arrow"]),
+    "an archive that is scanned": ("d.zip", zipped, [*SCAN, "d.zip"]),
+    "a corpus that is cleaned": ("d.jsonl", LINES, [*SCAN, "d.jsonl", "--write-clean", "clean"]),
+    "tasks of a scan": ("tasks.jsonl", TASKS, [*SCAN, "c"]),
+    "evidence of a scan": ("e.jsonl", EVIDENCE, ["annotate", "r.json", "--scan", "e.jsonl"]),
+    "a run of an agent": (
+        "t.traj.json",
+        mini_swe_agent()[1].encode(),
+        [*AGENTS, "t.traj.json"],
+    ),
+    "runs of agents": ("output.jsonl", openhands()[1].encode(), [*AGENTS, "output.jsonl"]),
+    "tasks of agents": ("tasks.jsonl", TASKS, [*AGENTS, "t.traj.json"]),
+    "a course": ("course.zip", zipped, ["pairs", "course.zip"]),
     "results of an evaluation": ("r.json", RESULTS, ["annotate", "r.json", "--scan", "nowhere.jsonl"]),
 }
 
@@ -86,7 +139,9 @@ def folder(assay, tmp_path):
     (tmp_path / "c").mkdir()
     (tmp_path / "c/b.py").write_text("def g(y):\n    return y * 2\n")
     (tmp_path / "run").mkdir()
-    assert assay("index", "build", "c", "--index", "i", "--jobs", "1").code == 0
+    (tmp_path / "tasks.jsonl").write_bytes(TASKS)
+    (tmp_path / "r.json").write_bytes(RESULTS)
+    (tmp_path / "t.traj.json").write_text(mini_swe_agent()[1])
     return tmp_path
 
 
@@ -96,6 +151,8 @@ def folder(assay, tmp_path):
 def test_a_damaged_file_ends_in_one_line(assay, folder, reader):
     name, sound, command = READERS[reader]
     content = sound() if callable(sound) else sound
+    if command[0] == "trace":
+        assert assay("index", "build", "c", "--index", "i", "--jobs", "1").code == 0
     seed = random.SystemRandom().randrange(2**32) if SECONDS else 0  # the suite damages the same bytes in every run
     draw, ends = random.Random(seed), time.monotonic() + SECONDS
     examples = 0

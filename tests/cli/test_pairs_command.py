@@ -34,3 +34,11 @@ def test_a_single_submission_is_refused(assay, tmp_path):
     (tmp_path / "ada.py").write_text(SHARE)
     single = assay("pairs", tmp_path / "ada.py")
     assert (single.code, "received 1 submission, expected those of at least 2 students" in single.err) == (2, True)
+
+
+def test_a_language_that_nobody_used_is_one_short_line(assay, tmp_path):
+    for student in ("ada", "bob", "eve"):
+        (tmp_path / f"{student}.py").write_text(SHARE)
+    refused = assay("pairs", tmp_path, "--language", "java")
+    assert refused.code == 2
+    assert "received 0 submissions (ada: nothing that can be compared: 1 other language; 2 more without)" in refused.err

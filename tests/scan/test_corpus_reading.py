@@ -219,3 +219,10 @@ def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_
     assert result.unread == {"link to a folder": 1, "broken link": 1, "not a plain file": 1}
     assert (result.evidence.compared, result.rows) == (1, 1)
     assert not list((tmp_path / "clean").rglob("*.py"))
+
+
+def test_a_row_with_a_broken_character_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json.dumps({"text": f"caf\xe9 {SOLUTION}"}, ensure_ascii=False).encode("latin-1") + b"\n")
+    result = scanned(tmp_path, path)
+    assert (result.rows, result.unread) == (1, {})

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 from urllib.parse import urlsplit
 
 import pytest
@@ -142,3 +143,29 @@ def test_a_request_that_does_not_arrive_whole_is_refused_and_the_connection_ends
 def test_half_a_character_is_an_answer_as_well(caller, body):
     answer = caller.post("/api/trace", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in {200, 422}
+
+
+def test_a_body_that_cannot_wait_is_refused_before_it_is_read(small_index, monkeypatch):
+    begun, released = threading.Event(), threading.Event()
+
+    def slow(*_):
+        begun.set()
+        released.wait(60)
+
+    monkeypatch.setattr(answers, "answer", slow)
+    head = (
+        b"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    )
+    with serving(small_index, limits=ServiceLimits(workers=1, waiting=0, seconds=60)) as address:
+        place = (urlsplit(address).hostname, urlsplit(address).port)
+        with (
+            socket.create_connection(place, timeout=60) as first,
+            socket.create_connection(place, timeout=60) as second,
+        ):
+            first.sendall(head % 13 + b'{"code": "a"}')
+            assert begun.wait(60)
+            second.sendall(head % 250_000)
+            answer = second.recv(4096)
+            released.set()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 1\r\n" in answer

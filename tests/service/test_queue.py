@@ -67,18 +67,18 @@ def test_a_call_whose_caller_has_given_up_while_it_waited_does_not_run(gates):
     assert ran == []
 
 
-def test_a_call_that_waited_too_long_is_dropped_and_the_running_one_still_answers(gates):
-    """The time of a call starts when it begins: calls in front of it do not make its work useless."""
-    gate = gates(workers=1, waiting=2, seconds=0.2)
+def test_calls_that_waited_too_long_are_dropped_but_for_the_next_one(gates):
+    """Workers have work while dropped callers come back; calls in front of a call do not make its work useless."""
+    gate = gates(workers=1, waiting=4, seconds=1)
+    released = threading.Event()
 
     async def scene():
-        running = [asyncio.create_task(gate.run(threading.Event().wait, 0.15)) for _ in range(2)]
-        late = asyncio.create_task(gate.run(threading.Event().wait, 0.15))
-        with pytest.raises(TooManyCalls):
-            await late
-        return [await call for call in running]
+        running, following, *late = (asyncio.create_task(gate.run(released.wait, 60)) for _ in range(4))
+        outcomes = await asyncio.gather(*late, running, return_exceptions=True)
+        released.set()
+        return [*map(type, outcomes), await following]
 
-    assert asyncio.run(scene()) == [False, False]
+    assert asyncio.run(scene()) == [TooManyCalls, TooManyCalls, TimeoutError, True]
 
 
 def test_a_call_that_takes_too_long_keeps_its_place_until_it_ends(gates):

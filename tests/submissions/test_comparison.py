@@ -51,7 +51,7 @@ def test_a_disguised_copy_stands_out_alone(kind):
 
 
 def test_a_copied_exercise_stands_out_among_others():
-    exercises = [[program(f"{student} {number}", 15) for number in range(5)] for student in range(14)]
+    exercises = [[program(f"{student} {number}", 25) for number in range(5)] for student in range(14)]
     exercises[9][3] = disguised(exercises[4][1], "small edits", "python", 1)
     assert students(compare_submissions(course(*map("".join, exercises)))) == [("s04", "s09")]
 
@@ -114,3 +114,16 @@ def test_few_submissions_are_judged_by_their_share():
 @pytest.mark.parametrize("texts", [[], ["x = 1\n"], [""], ["x = (\n", "}}}{{{\n"]])
 def test_nothing_to_compare_is_no_pair(texts):
     assert compare_submissions(course(*texts)).pairs == ()
+
+
+def test_unchanged_code_that_was_handed_out_is_no_student_and_broken_code_is_compared():
+    given = program("given")
+    result = compare_submissions(
+        course(given, "def broken(:\n" + program(1), program(2)), template=[SourceText("t.py", given, "python")]
+    )
+    assert result.unchanged == ("s00",)
+    assert len(result.submissions) == 2
+    assert list(result.remarks()) == [
+        "s00: only code that was handed out",
+        "s01: 1.py: does not parse as python; compared",
+    ]

@@ -1,18 +1,22 @@
 """The mixed-effects model: the published coefficients follow from the published averages."""
 
+import difflib
+import json
 from dataclasses import replace
 
 import pytest
 
 from assay.errors import DataError
 from assay.models import builtin_folder
+from assay.scan import ScanEvidence, ScanPlace, TaskEvidence, write_evidence
 from assay_lab.bugs import Average, fit_mixed_model
 from assay_lab.bugs.study import PAPER_STARTS
 from assay_lab.experiments import Bench, finding_report
-from assay_lab.papers.bugs.averages import averages, label_of, most_texts
+from assay_lab.papers.bugs.averages import averages, label_of, most_texts, sets_of
+from assay_lab.papers.bugs.continuations import before_the_change, first_lines
 from assay_lab.papers.bugs.figures import nll_figure, ratio_figure
 from assay_lab.papers.bugs.regression import FAMILIES, MEASURES, regression_of, regression_table
-from assay_lab.papers.bugs.tables import accuracy_table, nll_table, stack_table
+from assay_lab.papers.bugs.tables import accuracy_table, benchmark_table, nll_table, stack_table
 
 
 @pytest.mark.parametrize(
@@ -182,3 +186,78 @@ def test_data_of_another_name_and_no_data_are_one_clear_line(bench):
     ):
         with pytest.raises(DataError, match=message):
             nll_table(Bench.of_scale("smoke", bench.out, (0,), data))
+
+
+def old_and_new(folder):
+    """A benchmark of two bugs, four new files of which two are alike, and one older file that a new one copies."""
+    bugs = "\n".join(json.dumps(row) for row in (bug(0), bug(1)))
+    (folder / "bugs.jsonl").write_text(bugs)
+    texts = [distinct(0), distinct(1), distinct(1) + "# copied\n", distinct(2)]
+    for name, own in (("new-python", texts), ("old-python", [distinct(0)])):
+        rows = [json.dumps({"id": str(at), "text": text}) for at, text in enumerate(own)]
+        (folder / f"{name}.jsonl").write_text("\n".join(rows))
+    return {
+        "bugsinpy": folder / "bugs.jsonl",
+        **{name: folder / f"{name}.jsonl" for name in ("new-python", "old-python")},
+    }
+
+
+def distinct(at):
+    return "\n".join(f"def function_{at}_{i}(value_{at}):\n    return value_{at} * {at * 100 + i}\n" for i in range(9))
+
+
+def bug(at):
+    head = f"def total_{at}(values, start):\n    result = start\n    for value in values:\n"
+    lines = (
+        f"        result += value * {at} + 1\n        result -= value\n        start += result * 2\n    return result\n"
+    )
+    buggy = head + lines.replace("+= value", "-= value", 1).replace("-= value\n", "*= value\n", 1)
+    sides = (buggy.splitlines(keepends=True), (head + lines).splitlines(keepends=True))
+    patch = "".join(difflib.unified_diff(*sides, "a/total.py", "b/total.py"))
+    return {"project": "black", "bug": at, "patch": patch}
+
+
+def test_copies_of_older_files_are_left_out_of_the_new_ones_and_counted(tmp_path):
+    data = old_and_new(tmp_path)
+    bench = Bench.of_scale("smoke", tmp_path, (0,), data)
+    sets, notes = sets_of(bench)
+    assert [len(each.samples) for each in sets[1:]] == [2]
+    assert any(
+        "new-python: 2 of 4 files; 2 left out as copies of one another or of old-python" in note for note in notes
+    )
+    del data["new-python"]
+    with pytest.raises(DataError, match="--data old-python: expected it beside new-python"):
+        sets_of(replace(bench, data=data))
+
+
+def test_table_1_counts_the_texts_at_hand(tmp_path):
+    bench = Bench.of_scale("smoke", tmp_path, (0,), old_and_new(tmp_path))
+    rows = {row.name: row.values for row in benchmark_table(bench).tables[0].rows}
+    assert rows["BugsInPy"][0] == 2
+    assert rows["BugsInPy"][3:] == (2020, 493, 1253, 80)
+    assert rows["new Python repositories"][-1] is None
+
+
+def test_bugs_that_a_scan_found_stand_beside_the_lists(tmp_path):
+    found = ScanPlace("patch", "word for word", 1.0, "a.py", None, 1, 2, "x", "x")
+    tasks = [TaskEvidence("bugsinpy", "0", "found", (found,)), TaskEvidence("bugsinpy", "1", "not found")]
+    tasks.append(TaskEvidence("bugsinpy", "2", "too short to tell"))
+    write_evidence(tmp_path / "evidence.jsonl", ScanEvidence(tuple(tasks), compared=9))
+    data = old_and_new(tmp_path)
+    bench = Bench.of_scale(
+        "smoke", tmp_path, (0,), {"bugsinpy": data["bugsinpy"], "evidence": tmp_path / "evidence.jsonl"}
+    )
+    rows = {row.name: row.values for row in stack_table(bench).table("scanned").rows}
+    assert rows["BugsInPy"] == (0.5, 2, 1)
+    assert rows["Defects4J"] == (None, 0, 0)
+
+
+def test_continuations_show_the_fix_beside_what_the_model_wrote(tmp_path):
+    bench = Bench.of_scale("smoke", tmp_path, (0,), {"bugsinpy": old_and_new(tmp_path)["bugsinpy"]})
+    for figure in (first_lines, before_the_change):
+        finding = figure(bench)
+        (row,) = finding.table("continued").rows
+        assert row.name == "builtin:small, BugsInPy"
+        if row.values[0]:
+            assert 0 <= row.values[1].value <= 1
+            assert finding.table("examples").rows[0].values[0].strip()

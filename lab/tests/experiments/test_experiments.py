@@ -24,6 +24,7 @@ from assay_lab.experiments.describing import finding_report, write_finding
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable, joined, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.papers.srdetection import black_box
+from assay_lab.papers.srdetection.case_study import NONE_FOUND
 from assay_lab.papers.srdetection.detectors import in_paper
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.reliability.honest_null import false_positive_rates
@@ -261,6 +262,17 @@ def test_the_case_study_shows_every_letter_of_both_texts(bench):
     assert original.text != variant.text
     perplexity, easiest, hardest = (row.values[0] for row in finding.tables[0].rows)
     assert perplexity < easiest <= hardest
+
+
+def test_where_no_member_is_found_the_case_study_shows_the_nearest_and_says_so(bench):
+    low = replace(
+        bench.configurations[0], name="untrained", training=replace(bench.configurations[0].training, rate=1e-9)
+    )
+    finding = result("srdetection/table-4", replace(bench, configurations=(low,), seeds=(0,)))
+    row = values(finding.tables[0])["SrDetection"]
+    if row["found"] == "no":
+        assert NONE_FOUND in finding.notes
+    assert row["score"] is not None
 
 
 def test_an_interval_over_seeds_is_students():

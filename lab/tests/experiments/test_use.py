@@ -33,7 +33,7 @@ def refused(name, *, data=None, models=(), scale="smoke", tmp_path=Path("runs"))
     ("name", "data", "models", "message"),
     [
         ("srdetection/table-1", {"mbpp": Path("m")}, (), "received --data mbpp, expected no data"),
-        ("hst/retrieval", {"corpus": Path("c")}, (), "received --data corpus, expected no data"),
+        ("hst/retrieval", {"mbpp": Path("c")}, (), "received --data mbpp, expected corpus"),
         ("hst/retrieval", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),
         ("kds/table-1", {}, ("a",), "received 1 models (a), expected none"),
         ("deco/table-2", {}, ("a", "b"), "received 2 models (a, b), expected at most 1"),

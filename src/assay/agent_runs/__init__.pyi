@@ -2,6 +2,7 @@ from .annotating import AnnotatedRuns as AnnotatedRuns
 from .annotating import judge_runs as judge_runs
 from .annotating import task_of_run as task_of_run
 from .gold import GoldTask as GoldTask
+from .gold import items_of as items_of
 from .gold import normal as normal
 from .gold import read_gold_tasks as read_gold_tasks
 from .judging import JudgedRun as JudgedRun

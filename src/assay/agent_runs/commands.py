@@ -46,7 +46,7 @@ _END = re.compile(r"(?P<end>\n)")
 _NAMED = re.compile(r"(/[^\s:]+\.\w+)[:-]\d+[:-]")
 _QUOTES = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
 _INSTALLED = re.compile(
-    r"site-packages|dist-packages|node_modules/|\.cargo/registry|/pkg/mod/|/\.m2/|/gems/|/lib/python\d|/lib/ruby/|"
+    r"site-packages|dist-packages|node_modules/|\.cargo/registry|/\.cache/(?:uv|pip)/|/pkg/mod/|/\.m2/|/gems/|/lib/python\d|/lib/ruby/|"
     r"/pkgs/|/conda-meta/|\.(?:whl|egg|tar\.gz|tgz|zip|jar|crate|gem)/?$"
 )
 _TESTS = re.compile(
@@ -72,7 +72,7 @@ _REVISION = re.compile(
 _OWN_REVISION = re.compile(r"(?:HEAD|@|stash)(?:[\^~@{}\d]*)$")
 _WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "nice"}
 _WRAPPERS |= {"then", "do", "else", "if", "!"}
-_BEFORE_PROGRAM = re.compile(r"\w+=.*|\d+[smh]?", re.DOTALL)
+_BEFORE_PROGRAM = re.compile(r"\w+=.*|\d+[smh]?|-.*|\{\}", re.DOTALL)
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
 _SEARCHING = {"find", "unzip", "tar", "bsdtar"}
@@ -182,13 +182,20 @@ class FileState:
         return not full.startswith(("/", "..")) or (full + "/").startswith((self.root or "/testbed") + "/")
 
 
-def foreign_part(output: str, state: FileState) -> str:
-    """Return an output without the lines that name a file of the working tree before them, as grep does."""
-    rows = output.splitlines()
-    named = [(row, _NAMED.match(row)) for row in rows]
-    if not any(match for _, match in named):
-        return output
-    return "\n".join(row for row, match in named if match is None or state.channel_of(match[1]) is not None)
+def foreign_part(output: str, state: FileState) -> tuple[str, ForeignPlace | None]:
+    """Return an output without the lines that name a file of the working tree before them, as grep does.
+
+    The place is the first foreign file that is named so; None without one.
+    """
+    rows, place = [], None
+    for row in output.splitlines():
+        match = _NAMED.match(row)
+        channel = match and state.channel_of(match[1])
+        if match is None or channel is not None:
+            rows.append(row)
+        if match and channel and place is None:
+            place = ForeignPlace(channel, match[1])
+    return "\n".join(rows), place
 
 
 def effects_of(step: Step, state: FileState) -> Effects:
@@ -230,7 +237,8 @@ class _Git:
 
     @cached_property
     def revisions(self) -> list[str]:
-        return list(filter(_is_revision, _plain(takewhile("--".__ne__, self.words))))
+        words = takewhile("--".__ne__, self.words)
+        return list(filter(_is_revision, _plain(word.removeprefix("--source=") for word in words)))
 
     @cached_property
     def foreign(self) -> list[str]:
@@ -281,7 +289,7 @@ class _Call:
     def edit(self, path: str) -> None:
         self.effects.edits |= self.state.in_tree(path)
         self.effects.mixes_own = True
-        if self.state.channel_of(path) in {None, TESTS, OUTSIDE}:
+        if self.state.channel_of(path) in {None, TESTS, OUTSIDE} or self.state.in_tree(path):
             self.state.write(path)
 
     def read(self, path: str) -> None:
@@ -365,7 +373,7 @@ class _Call:
             channel = self.state.channel_of(path)
             if channel is not None and channel != TESTS and path.endswith((".patch", ".diff")):
                 self.effects.takes = ForeignPlace(channel, path)
-            elif path in paths[1:] and not self.state.in_tree(path):
+            elif path in paths[1:]:
                 self.state.write(path)
 
     def compare(self, arguments: Sequence[str]) -> None:
@@ -387,7 +395,8 @@ class _Call:
         else:
             self.read_arguments(program, arguments)
         if not self.effects.reads and not self.effects.tree_paths:
-            self.effects.mixes_own |= not command.piped and program not in _SILENT
+            # of `cat $(find …)` the files stand in the command that follows
+            self.effects.mixes_own |= not command.piped and program not in _SILENT and "$" not in arguments
 
     def interpret(self, arguments: Sequence[str], command: _Command) -> None:
         for document in command.documents:
@@ -443,7 +452,10 @@ class _Call:
 
     def git_take(self, git: _Git) -> None:
         self.effects.edits = True
-        self.effects.takes = next((ForeignPlace(HISTORY, revision) for revision in git.foreign), None)
+        if git.foreign:
+            self.effects.takes = ForeignPlace(HISTORY, git.foreign[0])
+            for path in {*_plain(git.words)}.difference(git.revisions):
+                self.state.write(path, HISTORY)
 
     def git_apply(self, git: _Git) -> None:
         self.patch(git.words)

@@ -83,7 +83,9 @@ def _share(estimate: Estimate) -> str:
 
 
 def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
-    rates = (("all runs", annotated.solved), ("without those that read the fix", annotated.solved_without))
+    scored = sum(run.solved is not None for run in annotated.runs)
+    every = f"all runs with an outcome, {scored:,} of {len(annotated.runs):,}"
+    rates = ((every, annotated.solved), ("without those that read the fix", annotated.solved_without))
     has_outcomes = not math.isnan(annotated.solved.value)
     wrote = annotated.with_verdict("wrote it without reading")
     reasons = Counter(run.reason for run in annotated.runs if run.reason)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,13 @@ DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
-_PREFIX = re.compile(r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)")
+_PREFIX = re.compile(
+    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)|"
+    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)"
+)
 """What grep, cat -n, editors and blame put before a line."""
 _DIFF = re.compile(r"^(?:diff --git |--- |Index: |@@ )", re.MULTILINE)
+_COLOUR = re.compile(r"\x1b\[[\d;]*[mK]")
 _SHORT, _WORDS = 10, 2
 """Characters and words that a line needs to be informative."""
 
@@ -73,12 +78,12 @@ class PatchItems:
     def anchors(self) -> tuple[str, ...]:
         """Texts of which each occurrence of the patch has at least one, in their spellings within JSON and HTML."""
         # a pair has no line that is rare by itself: the longer one is looked for
-        longest = sorted({max(item, key=len) for item in self.items})
+        longest = sorted(set(map(partial(max, key=len), self.items)))
         return tuple(dict.fromkeys(chain.from_iterable(map(_spellings, self.lines or longest))))
 
     def occurs_in(self, text: str) -> bool:
         """Return True if a text may hold an item: a quick test."""
-        return any(anchor in text for anchor in self.anchors)
+        return any(map(text.__contains__, self.anchors))
 
     def shown(self, text: str, sign: str = "") -> frozenset[Item]:
         """Return the items that a text shows.
@@ -87,6 +92,7 @@ class PatchItems:
             text: of an output: a file, a diff, lines with numbers or names before them, within JSON or HTML.
             sign: of the lines of a diff that count; "" for any.
         """
+        text = _COLOUR.sub("", text) if "\x1b" in text else text
         if not self.occurs_in(text):
             return frozenset()
         present: set[Item] = set()
@@ -165,7 +171,7 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
 def items_of(patch: str) -> PatchItems:
     """Return the items of a unified diff; of a text that is none, every line is new."""
     parts = list(hunks(patch))
-    sides: list[_Lines] = [hunk.lines for hunk in parts]
+    sides: list[_Lines] = list(map(attrgetter("lines"), parts))
     if not is_diff(patch):
         sides = [tuple(zip(repeat("+"), patch.splitlines()))]
     old: set[Item] = set()
@@ -177,7 +183,7 @@ def items_of(patch: str) -> PatchItems:
     return PatchItems(
         lines=tuple(dict.fromkeys(chain.from_iterable(_added(lines, old) for lines in sides))),
         places=tuple(_place(lines, old, deletes=bool(deleted)) for lines in sides),
-        paths=tuple(dict.fromkeys(hunk.path for hunk in parts)),
+        paths=tuple(dict.fromkeys(map(attrgetter("path"), parts))),
         deleted=deleted,
     )
 
@@ -263,9 +269,9 @@ def read_gold_tasks(source: str | Path, columns: Mapping[str, str], note: Any = 
     """
     note = note or _ignore
     tasks: dict[str, GoldTask] = {}
-    names = [columns["patch"]] if "patch" in columns else PATCH_COLUMNS
+    ids, names = _chosen(columns, "id", ID_COLUMNS), _chosen(columns, "patch", PATCH_COLUMNS)
     for number, row in enumerate(rows_named(str(source), note), 1):
-        name = _first(row, [columns["id"]] if "id" in columns else ID_COLUMNS)
+        name = _first(row, ids)
         if number == 1 and (not name or not set(names) & set(row)):
             raise DataError(
                 f"{source}: a table with {', '.join(row)}; expected a column of ids and one of gold patches, such as "
@@ -274,21 +280,28 @@ def read_gold_tasks(source: str | Path, columns: Mapping[str, str], note: Any = 
         if not name or name in tasks:
             fault = f"the id {name!r} occurs twice" if name else f"row {number} has no id"
             raise DataError(f"{source}: {fault}, expected each task once, with its id")
-        base = row.get("base")
-        commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
-        owner = row.get("org")
-        tasks[name] = GoldTask(
-            id=name,
-            patch=_first(row, names),
-            test_patch=_first(row, TEST_COLUMNS),
-            text="\n".join(_statements(row)),
-            repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
-            base=str(commit or ""),
-        )
+        tasks[name] = _task(name, row, names)
     plain = sum(task.patch.strip() != "" and not is_diff(task.patch) for task in tasks.values())
     if plain:
         note(f"{plain:,} of {len(tasks):,} gold patches are no diffs: each of their lines was taken as a new one")
     return tasks
+
+
+def _chosen(columns: Mapping[str, str], name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    return (columns[name],) if name in columns else usual
+
+
+def _task(name: str, row: SourceRow, patches: Iterable[str]) -> GoldTask:
+    base, owner = row.get("base"), row.get("org")
+    commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
+    return GoldTask(
+        id=name,
+        patch=_first(row, patches),
+        test_patch=_first(row, TEST_COLUMNS),
+        text="\n".join(_statements(row)),
+        repository=f"{owner}/{row.get('repo')}" if owner else str(row.get("repo") or ""),
+        base=str(commit or ""),
+    )
 
 
 def _ignore(_: str) -> None:

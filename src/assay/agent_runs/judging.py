@@ -17,6 +17,7 @@ from typing import Literal
 from assay.agent_runs.commands import (
     CHANNELS,
     HISTORY,
+    INSTALLED,
     TESTS,
     TREE,
     Effects,
@@ -241,7 +242,8 @@ class _Steps:
         if effects.reads:
             sign = effects.reads[0].sign
             if self.fix.occurs_in(output) or self.tests.occurs_in(output):
-                output = foreign_part(output, self.state)
+                output, place = foreign_part(output, self.state)
+                effects.reads = [place] if place and place.channel == INSTALLED else effects.reads
         seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
         if seen.fix or seen.tests:
             self.shown.append(seen)
@@ -268,7 +270,7 @@ class _Steps:
         if self.base is not None:
             return frozenset(excluded | self.base)
         for seen in self.shown:
-            if seen.number < self.first_edit and not seen.channels:
+            if seen.number < self.first_edit and not seen.channels and seen.step.typed.strip():
                 excluded |= seen.fix
         return frozenset(excluded)
 
@@ -389,6 +391,9 @@ class _Steps:
         """Return why it cannot be told whether the fix was read; "" where it can."""
         if self.run.cut:
             return self.run.cut
+        for seen in self.shown:
+            if not seen.step.typed.strip() and seen.fix - self.excluded - self.typed.keys():
+                return f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
         if share is None or share < WRITTEN:
             return ""
         if self.taken and self.typed.keys().isdisjoint(zip(self.aims)):

@@ -70,13 +70,15 @@ def _score_table(annotated: AnnotatedTasks) -> Table:
 
 
 def _statement(annotated: AnnotatedTasks) -> str:
-    first, second = (annotated.named(status) for status in TASK_STATUSES[:2])
+    first, second = map(annotated.named, TASK_STATUSES[:2])
     difference = annotated.difference
     correction = f" {_correction(annotated)}" if annotated.split.names_tasks else ""
     if math.isnan(difference.value):
-        return f"No difference could be measured: there are not {first} and {second} tasks with an outcome.{correction}"
-    accuracies = [percent(annotated.accuracy[status].value) for status in TASK_STATUSES[:2]]
-    parts = f"Accuracy is {accuracies[0]} on {first} and {accuracies[1]} on {second} tasks"
+        absent = [repr(annotated.named(status)) for status in TASK_STATUSES[:2] if not annotated.counts[status][1]]
+        none = f"of the tasks with an outcome none is {' or '.join(absent)}"
+        return f"No difference could be measured: {none}.{correction}"
+    on_first, on_second = (percent(annotated.accuracy[status].value) for status in TASK_STATUSES[:2])
+    parts = f"Accuracy is {on_first} on {first} and {on_second} on {second} tasks"
     return f"{parts}: {_points(difference)}.{correction}"
 
 
@@ -95,7 +97,8 @@ def _points(difference: Estimate) -> str:
     bounds = difference.reason
     if difference.has_interval:
         bounds = f"95 % interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
-    return f"{100 * difference.value:+.1f} percentage points ({bounds})"
+    # a sum with zero is never minus zero
+    return f"{100 * difference.value + 0.0:+.1f} percentage points ({bounds})"
 
 
 def _for_a_paper(annotated: AnnotatedTasks) -> str:

@@ -51,7 +51,7 @@ def pairs_command(
     from assay.api import compare_students
     from assay.cli.present import chosen_format, show
     from assay.files import write_text
-    from assay.reports import render_csv
+    from assay.reports import number_of, render_csv
     from assay.submissions import render_page, write_pages
 
     if out is not None and out.suffix.lower() not in FORMS:
@@ -62,8 +62,10 @@ def pairs_command(
     left = list(comparison.not_compared())
     with_code = [submission for submission in comparison.read if submission.files]
     if len({submission.student for submission in with_code}) < 2:  # noqa: PLR2004  a pair
-        reasons = f" ({'; '.join(left)})" if left else ""
-        raise DataError(f"received {len(with_code)} submission{reasons}, expected those of at least 2 students")
+        more = f"; {len(left) - 1:,} more without" if len(left) > 1 else ""
+        reasons = f" ({left[0]}{more})" if left else ""
+        received = number_of(len(with_code), "submission")
+        raise DataError(f"received {received}{reasons}, expected those of at least 2 students")
     report, form = comparison.describe(), chosen_format()
     if out is not None:
         is_table = out.suffix.lower() == ".csv"
@@ -75,7 +77,7 @@ def pairs_command(
         return
     for line in comparison.lines():
         echo(line)
-    _echo_ends([out, pages], left)
+    _echo_ends([out, pages], [*left, *comparison.remarks()])
 
 
 def _echo_ends(written: Sequence[Path | None], left: Sequence[str]) -> None:

@@ -133,14 +133,14 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
 
     def _proposed(self, vector: Float32Array, n: int) -> DocumentIds | None:
         """Return at least n living documents near to a vector by the graph; None where all have to be compared."""
-        wanted = n
+        width = n
         # removed documents keep their nodes, and a document may have several: the search widens until n are left
-        while self.graph is not None and wanted <= len(self.graph) * MOST_BY_GRAPH:
-            near = np.unique(self.graph.nearest(vector, wanted))
+        while self.graph is not None and width <= len(self.graph) * MOST_BY_GRAPH:
+            near = np.unique(self.graph.nearest(vector, width))
             living = near[self.holds(near)]
             if len(living) >= n:
                 return living
-            wanted *= 4
+            width *= 4
         return None
 
     @property
@@ -181,7 +181,7 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
         rows = [(file.rows.after(last), file.dead) for file in self._files]
         self._numbers += 1
         path = self.folder / f"{self._numbers:010d}.graph"
-        self.take_graph(build_graph(path, rows, self.shape, graph))
+        self.take_graph(build_graph(path, rows, dimensions=self.shape, before=graph))
 
     def take_graph(self, entry: Mapping[str, Any] | None) -> None:
         """Use the graph of this entry from now on, or none."""

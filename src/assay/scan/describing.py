@@ -11,6 +11,7 @@ from assay.reports import Answer, Column, Juxtaposition, Report, Row, Table, des
 from assay.scan.evidence import SCAN_STATUSES, ScanPlace, evidence_rows
 from assay.scan.scanning import CorpusScan
 
+_SHAPES = (Column("shape"), Column("texts", "count"))
 FIRST_ROWS, MOST_ROWS = 8, 50
 """Tasks in rows of the corpus that the first screen and the report list."""
 RECALL: Mapping[str, float] = {
@@ -34,7 +35,7 @@ def _(scanned: CorpusScan) -> Report:
     tables = [_benchmarks(scanned)]
     if places:
         tables.append(_places("places", "Tasks in the corpus", places[:FIRST_ROWS]))
-    tables.append(_counted("shapes", "What was read", "shape", scanned.shapes))
+    tables.append(Table("shapes", "What was read", _SHAPES, rows=tuple(map(Row, scanned.shapes.items()))))
     if scanned.unread:
         tables.append(_unread(scanned))
     first_screen = len(tables)
@@ -133,10 +134,6 @@ def _benchmarks(scanned: CorpusScan) -> Table:
     return Table("benchmarks", "Tasks of each benchmark", columns, rows=tuple(rows))
 
 
-def _counted(name: str, title: str, first: str, counts: Mapping[str, int]) -> Table:
-    return Table(name, title, (Column(first), Column("texts", "count")), rows=tuple(map(Row, counts.items())))
-
-
 def _unread(scanned: CorpusScan) -> Table:
     rows = [Row((reason, count, scanned.first[reason])) for reason, count in scanned.unread.items()]
     columns = (Column("reason"), Column("rows and files", "count"), Column("the first"))
@@ -154,7 +151,7 @@ class _ShownPlace:
     def task(self) -> str:
         """The task, and those that share its text here."""
         shared = self.places[0].shared_with
-        return f"{self.task_id} (or {shared}, which have the same text)" if shared else self.task_id
+        return f"{self.task_id} (shares text with {shared})" if shared else self.task_id
 
     def listed(self, name: str) -> str:
         """Return what the places say, each once: "docstring, solution"."""
@@ -188,8 +185,7 @@ def _places(name: str, title: str, places: Sequence[_ShownPlace]) -> Table:
 def _side_by_side(pair: tuple[str, ScanPlace]) -> Juxtaposition:
     """Return both texts of a place, with the lines that they share."""
     task, place = pair
-    texts = place.task_text, place.source_text
-    mine, theirs = ({" ".join(line.split()) for line in text.splitlines()} for text in texts)
+    mine, theirs = _lines_of(place.task_text), _lines_of(place.source_text)
     return Juxtaposition(
         title=scan_place_text(place),
         about=f"{task}: {place.part}, {place.how}, {place.share:.0%} of it",
@@ -199,6 +195,10 @@ def _side_by_side(pair: tuple[str, ScanPlace]) -> Juxtaposition:
         right=("The corpus", place.source_text),
         marked=tuple(mine & theirs - {""}),
     )
+
+
+def _lines_of(text: str) -> set[str]:
+    return {" ".join(line.split()) for line in text.splitlines()}
 
 
 def scan_place_text(place: ScanPlace) -> str:

@@ -1,8 +1,8 @@
 """Parts of tasks found in texts: a first stage that passes over most texts, and a judgement of the rest.
 
 *First stage* (`assay.scan.screening`). Runs of a few units of every part are in one table. A part is a candidate where
-a text has `LEAST_RUNS` of its runs near each other, by the bits that they carry. Runs that ordinary code is full of are in the table only where a part has no
-others.
+a text has `LEAST_RUNS` of its runs near each other, by the bits that they carry. Runs that ordinary code is full of are
+in the table only where a part has no others.
 
 *Judgement.* The stretch of the text that covers most of the part is compared with it: the share of its units that are
 covered, and how many bits they carry (`assay.scan.rarity`). Chance does not repeat many bits: the corpus and the
@@ -156,6 +156,11 @@ class CoveredPart:
     last: int
     of_part: tuple[int, int]
 
+    def lies_in(self, other: "CoveredPart") -> bool:
+        """Return True if another stretch has this one; a tenth may stand out, such as a bracket after the words."""
+        common = min(self.last, other.last) - max(self.first, other.first)
+        return common >= WHOLE * (self.last - self.first)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskMatch:
@@ -259,7 +264,7 @@ class Matcher:
 
 
 def _inside_others(stretches: Sequence[CoveredPart]) -> BooleanArray:
-    """Return whether a stretch, the row, lies in that of another task, the column; a tenth may stand out."""
+    """Return whether a stretch, the row, lies in that of another task, the column; see `CoveredPart.lies_in`."""
     first, last, task = np.array([(place.first, place.last, place.part.task) for place in stretches]).T
     common = np.minimum.outer(last, last) - np.maximum.outer(first, first)
     lies_inside: BooleanArray = (common >= WHOLE * (last - first)[:, None]) & np.not_equal.outer(task, task)
@@ -320,8 +325,7 @@ class JudgedText:
             sure = self._together(task, list(filter(None, map(self.stretch, short))))
         widest: list[CoveredPart] = []
         for stretch in sorted(sure, key=_rank):
-            inside = any(other.first <= stretch.first and stretch.last <= other.last for other in widest)
-            if not inside:
+            if not any(map(stretch.lies_in, widest)):
                 widest.append(stretch)
                 yield stretch
 

@@ -280,7 +280,8 @@ def unpacked(place: Path) -> Iterator[io.BufferedReader]:
 def json_form(place: Path) -> JsonForm:
     """Return how a file holds JSON: rows in lines, an array of rows, or a document, which may be no JSON at all."""
     with unpacked(place) as stream:
-        lines = [stream.readline(LONGEST_LINE) for _ in range(FIRST_LINES)]
+        lines = [stream.readline(LONGEST_LINE), stream.readline(LONGEST_LINE)]
+        lines += (stream.readline(PIECE) for _ in range(FIRST_LINES))
     first, second = lines[0].removeprefix(codecs.BOM_UTF8).strip(), lines[1]
     if first.startswith(b"["):
         is_row = len(lines[0]) < LONGEST_LINE and parse_or_none(first) is not None
@@ -383,4 +384,15 @@ def parse_or_none(raw: bytes) -> Any | None:  # noqa: ANN401  as above
 
 def _object(line: bytes) -> dict[str, Any] | None:
     value = parse_or_none(line)
+    if value is None and not is_utf8(line):  # the rest of a row is read where a character of it is broken
+        value = parse_or_none(line.decode("utf-8", "replace").encode())
     return value if isinstance(value, dict) else None
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Return True if bytes are UTF-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -91,7 +91,7 @@ def scan_corpus(
     """
     tasks = read_tasks(benchmarks)
     files, other = corpus_files(corpora)
-    targets = {} if clean is None else _clean_targets(clean, files, corpora)
+    copies = None if clean is None else _CleanCopies(clean, _clean_targets(clean, files, corpora))
     matcher = Matcher(tasks, blind=blind)
     run = Run.beside(out, "scan", force=True) if out is not None else None
     settings = {
@@ -105,21 +105,17 @@ def scan_corpus(
     for reason, path in other:
         total.skip(reason, path)
     with run.begun(**settings) if run else nullcontext():
-        if clean is not None and not (run and run.continues) and clean.is_dir() and any(clean.iterdir()):
-            raise DataError(f"--write-clean {clean}: holds files; expected a new or empty folder")
+        if copies is not None and not (run and run.continues):
+            copies.check_empty()
         work = FileWork(matcher, tuple(columns), run.state if run else None)
         for done, result in enumerate(file_results(files, work, workers), 1):
             total.add(result)
-            if clean is not None:
-                is_lost = result.is_cut and not result.compared
-                removed = {""} if is_lost else {*result.rows, *result.skipped}
-                write_clean(result.source, targets[result.source], removed, is_cut=result.is_cut)
+            if copies is not None:
+                copies.write(result)
             if progress is not None:
                 progress(done, len(files))
         scanned = total.answer(corpora, matcher)
-        if not scanned.evidence.compared:
-            reasons = ", ".join(starmap("{} ({})".format, (scanned.unread or scanned.shapes).items()))
-            raise DataError(f"{', '.join(corpora)}: no text was read: {reasons or 'no file'}; expected training data")
+        _check_read(scanned)
         if out is not None and run is not None:
             write_evidence(out, scanned.evidence)
             run.finish()
@@ -232,6 +228,29 @@ def _inside(source: str, corpora: Sequence[str]) -> Path:
         if Path(corpus).is_dir() and Path(source).is_relative_to(corpus):
             return Path(Path(corpus).resolve().name) / Path(source).relative_to(corpus)
     return Path(Path(source).name)
+
+
+def _check_read(scanned: CorpusScan) -> None:
+    if not scanned.evidence.compared:
+        reasons = ", ".join(starmap("{} ({})".format, (scanned.unread or scanned.shapes).items())) or "no row"
+        raise DataError(f"{', '.join(scanned.corpora)}: no text was read: {reasons}; expected training data")
+
+
+@dataclass(frozen=True, slots=True)
+class _CleanCopies:
+    """The copies of files in a folder, each without the rows that hold a task or were not read."""
+
+    folder: Path
+    targets: Mapping[str, Path]
+
+    def check_empty(self) -> None:
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            raise DataError(f"--write-clean {self.folder}: holds files; expected a new or empty folder")
+
+    def write(self, result: FileResult) -> None:
+        # of a file that could not be opened there is nothing to copy
+        removed = {*result.rows, *result.skipped} if result.compared or not result.is_cut else {""}
+        write_clean(result.source, self.targets[result.source], removed, is_cut=result.is_cut)
 
 
 def _clean_targets(clean: Path, files: Sequence[str], corpora: Sequence[str]) -> dict[str, Path]:

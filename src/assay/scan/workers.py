@@ -84,7 +84,7 @@ def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> Fi
             rows[text.member or text.row or ""] = None
             kept = places.setdefault(match.task, [])
             if len(kept) < MOST_PLACES:
-                kept.append(_placed(match.place, path, text, columns))
+                kept.append(_placed(match.place, path, text=text, columns=columns))
             else:
                 more += 1
     return FileResult(
@@ -301,7 +301,8 @@ def _matcher(tasks: tuple[ScannedTask, ...], blind: bool) -> Matcher:  # noqa: F
 
 def _crashed(path: str) -> FileResult:
     unread, first = {CRASHES: 1}, {CRASHES: ""}
-    return FileResult(path, 0, size=0, shapes={}, unread=unread, places={}, rows=(), first=first, skipped=[""])
+    nothing: dict[str, Any] = {"compared": 0, "size": 0, "shapes": {}, "places": {}, "rows": ()}
+    return FileResult(path, **nothing, unread=unread, first=first, skipped=[""])
 
 
 def _result_of(value: dict[str, Any]) -> FileResult:

@@ -74,7 +74,9 @@ def create_app(
         docs_url=None,  # its pages fetch their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(BodyLimit, most=limits.body_bytes, seconds=limits.seconds)
+    app.add_middleware(
+        BodyLimit, most=limits.body_bytes, seconds=limits.seconds, is_full=lambda: service.traces.is_full
+    )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.add_middleware(MetricsMiddleware, metrics=service.metrics)
     app.middleware("http")(secured)

@@ -8,6 +8,10 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+TRACE = "/api/trace"
+TOO_MANY, AGAIN = "too many requests are waiting; try again in a second", {"Retry-After": "1"}
+"""The answer to a request that cannot wait: its text and its headers."""
+
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -62,18 +66,22 @@ class MetricsMiddleware:
 class BodyLimit:
     """ASGI middleware: 413 for a body of more than `most` bytes, whatever length it claims, 408 after `seconds`.
 
-    A body is refused before it is read into memory.
+    A body is refused before it is read into memory; so is that of a trace while `is_full`, with 503.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int, seconds: float) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, seconds: float, is_full: Callable[[], bool]) -> None:
         self.app = app
         self.most = most
         self.seconds = seconds
+        self.is_full = is_full
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, counting."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        if scope["path"] == TRACE and self.is_full():
+            await JSONResponse({"detail": TOO_MANY}, 503, AGAIN)(scope, receive, send)
             return
         claimed = dict(scope["headers"]).get(b"content-length", b"0")
         read = int(claimed) if claimed.isdigit() and int(claimed) > self.most else 0

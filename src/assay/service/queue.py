@@ -4,7 +4,8 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from itertools import islice
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,16 +21,24 @@ class CallQueue:
     Args:
         workers: calls at a time; each thread keeps the index that it opened.
         waiting: calls that may wait beside them.
-        seconds: a call that has not begun after this time is dropped. One that has begun gets as long again; then its
-            caller gets an error, and the call keeps its place until it ends.
+        seconds: a call that has not begun after this time is dropped, unless it is among the next to begin: those wait
+            as long again, so that there is work until dropped callers come back. A call that has begun has this time
+            too; then its caller gets an error, and the call keeps its place until it ends.
     """
 
     def __init__(self, *, workers: int, waiting: int, seconds: float) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="assay-service")
+        self._workers = workers
         self._most = workers + waiting
         self._seconds = seconds
         self._lock = threading.Lock()
+        self._line: dict[Future[Any], None] = {}  # calls that have not begun, the oldest first; the loop alone uses it
         self.calls = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return True if a further call would be refused."""
+        return self.calls >= self._most
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the value of a call.
@@ -39,7 +48,7 @@ class CallQueue:
             TimeoutError: it took too long.
         """
         # no await between the check and the count: only the loop adds calls, and workers only take them away
-        if self.calls >= self._most:
+        if self.is_full:
             raise TooManyCalls
         with self._lock:
             self.calls += 1
@@ -63,16 +72,26 @@ class CallQueue:
         Raises:
             TooManyCalls: it waited too long, and was dropped.
         """
+        self._line[call] = None
         try:
-            async with asyncio.timeout(self._seconds):
-                await begun.wait()
-        except TimeoutError:
+            if not await self._begins(begun) and call in islice(self._line, self._workers):
+                await self._begins(begun)
             # a call that begins in this very moment cannot be cancelled, and is then waited for as any other
-            if call.cancel():
-                raise TooManyCalls from None
+            if not begun.is_set() and call.cancel():
+                raise TooManyCalls
         except asyncio.CancelledError:
             call.cancel()
             raise
+        finally:
+            del self._line[call]
+
+    async def _begins(self, begun: asyncio.Event) -> bool:
+        """Wait for the beginning of a call, and return whether it came in time."""
+        try:
+            await asyncio.wait_for(begun.wait(), self._seconds)
+        except TimeoutError:
+            return False
+        return True
 
     def _left(self, _: "Future[R]") -> None:
         """Count a call that ended or was dropped; a worker calls this, or the loop."""

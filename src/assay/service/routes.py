@@ -22,7 +22,7 @@ from assay.errors import CorpusIndexError
 from assay.escaping import json_text, visible
 from assay.provenance import Searchable, open_index, trace
 from assay.service import answers
-from assay.service.middleware import Metrics
+from assay.service.middleware import AGAIN, TOO_MANY, TRACE, Metrics
 from assay.service.queue import CallQueue, TooManyCalls
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.service.settings import ServiceLimits
@@ -99,7 +99,7 @@ class Service:
         check = [Depends(self.authorised)] if self._token is not None else []
         guarded = APIRouter(dependencies=check, responses=refusals(401, 422, 500, 503, 504))
         guarded.get("/api/info", tags=["provenance"])(self.info)
-        guarded.post("/api/trace", tags=["provenance"], responses=refusals(400, 408, 413))(self.trace)
+        guarded.post(TRACE, tags=["provenance"], responses=refusals(400, 408, 413))(self.trace)
         guarded.get("/api/documents/{number}", tags=["provenance"], responses=refusals(404))(self.document)
         guarded.get("/metrics", tags=["service"], response_class=PlainTextResponse)(self.exposition)
         everything = APIRouter()
@@ -172,9 +172,7 @@ class Service:
         try:
             return await (queue or self.traces).run(call)
         except TooManyCalls:
-            raise HTTPException(
-                503, "too many requests are waiting; try again in a second", {"Retry-After": "1"}
-            ) from None
+            raise HTTPException(503, TOO_MANY, AGAIN) from None
         except TimeoutError:
             raise HTTPException(504, f"no answer within {self._seconds:g} s; send less code") from None
 

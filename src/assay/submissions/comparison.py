@@ -10,10 +10,12 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.code import parses
 from assay.corpora import LineRange, SourceText, merge_lines
+from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Hashes, Source
-from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, weigh_evidence
+from assay.submissions.evidence import FEWEST, Program, SharedEvidence, programs_of, unspaced, weigh_evidence
 from assay.submissions.matching import MatchedRun, StatementPlace, renamed, runs_of
 from assay.submissions.reading import Submission
 
@@ -67,6 +69,7 @@ class Comparison:
         programs: theirs.
         identical: students with the same code, layout aside, by groups of at least two.
         empty: submissions without code that could be compared.
+        unchanged: students whose files were all handed out.
         read: all submissions.
         evidence: of all pairs.
         pairs: that stand out, the strongest first.
@@ -78,6 +81,7 @@ class Comparison:
     programs: tuple[Program, ...]
     identical: tuple[tuple[str, ...], ...]
     empty: tuple[Submission, ...]
+    unchanged: tuple[str, ...]
     read: tuple[Submission, ...]
     evidence: SharedEvidence
     pairs: tuple[StudentPair, ...]
@@ -132,13 +136,26 @@ class Comparison:
     def not_compared(self) -> Iterator[str]:
         """Yield what was not compared, a sentence for each student."""
         for submission in self.read:
-            parts = [*map(str, submission.unread[:NAMED])]
+            parts = list(map(str, submission.unread[:NAMED]))
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
             counts = counts_by_reason(submission.no_code)
             nothing = "nothing that can be compared" if submission in self.empty else ""
             if parts or nothing:
                 yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what was left out or compared with a reserve, a sentence each."""
+        for student in self.unchanged[:NAMED]:
+            yield f"{student}: only code that was handed out"
+        broken = []
+        for submission, program in zip(self.submissions, self.programs, strict=True):
+            for text in program.texts:
+                if text.language and LANGUAGES[text.language].syntax and not parses(text.text, text.language):
+                    broken.append(f"{submission.student}: {text.path}: does not parse as {text.language}; compared")
+        yield from broken[:NAMED]
+        if len(broken) > NAMED:
+            yield f"{len(broken) - NAMED:,} more files do not parse; compared"
 
     def describe(self) -> Report:
         """Return the pairs as a report, one row each; `cluster` is the number of their cluster, from 1."""
@@ -163,6 +180,7 @@ class Comparison:
                 "students": [submission.student for submission in self.submissions],
                 "identical": list(map(list, self.identical)),
                 "not_compared": list(self.not_compared()),
+                "remarks": list(self.remarks()),
                 "pairs": [dict(zip(keys, row.cells, strict=True)) for row in rows],
                 "clusters": [list(map(self.name, cluster)) for cluster in self.clusters],
             },
@@ -201,7 +219,12 @@ def compare_submissions(
         template: code that was handed out: it is no evidence.
     """
     read = (*submissions, *earlier)
-    with_code = [submission for submission in read if submission.files]
+    template_texts = frozenset(map(unspaced, template))
+    by_template: dict[bool, list[Submission]] = {False: [], True: []}
+    for submission in read:
+        if submission.files:
+            by_template[template_texts.issuperset(map(unspaced, submission.files))].append(submission)
+    with_code, unchanged = by_template[False], by_template[True]
     every = programs_of([submission.files for submission in with_code] + ([template] if template else []))
     handed_out = every[len(with_code)].features.codes if template else np.empty(0, np.uint64)
     groups: dict[str, list[int]] = defaultdict(list)
@@ -223,6 +246,7 @@ def compare_submissions(
         programs=tuple(programs),
         identical=tuple(_identical(with_code, groups.values())),
         empty=tuple(sorted(empty, key=attrgetter("student"))),
+        unchanged=tuple(sorted(map(attrgetter("student"), unchanged))),
         read=read,
         evidence=evidence,
         pairs=tuple(pairs),

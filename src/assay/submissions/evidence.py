@@ -2,10 +2,10 @@
 
 The features of a submission are its statements (`statements`), and each two statements that use a name one after the
 other. A statement that m of n submissions have weighs ln(n / (m - 1)): what two share alone weighs most. A link weighs
-by how rare it is where both of its statements occur. The evidence of a pair is that of its best stretch, as in a local
-alignment: each statement that the other side has adds the weight of its features, each other one costs `COST`, and the
-best sum counts, the geometric mean of both sides. So one copied exercise counts as much as it would alone, and
-statements without effect that are put between, other names and another order change little.
+by how rare it is where both of its statements occur. The best stretch of a pair is that of a local alignment: each
+statement that the other side has adds the weight of its features, each other one costs `COST`, and the best sum counts,
+the geometric mean of both sides. The evidence is this sum times the root of the share of the whole. So one copied
+exercise stands out, and statements without effect that are put between, other names and another order change little.
 """
 
 from collections import Counter
@@ -35,9 +35,14 @@ KNOWN_TO = 0.1
 COST = 1.0
 """Of a statement that only one side has."""
 
-OUTSTANDING = 0.8
-LEAST_EVIDENCE = 9.0
+OUTSTANDING = 1.0
+LEAST_EVIDENCE = 12.0
 _LINK = np.uint64(0x9E3779B97F4A7C15)
+
+
+def unspaced(text: SourceText) -> str:
+    """Return all characters of a text but layout."""
+    return "".join(text.text.split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class Program:
     @cached_property
     def plain(self) -> str:
         """All characters but layout."""
-        return "".join("".join(text.text.split()) for text in self.texts)
+        return "".join(map(unspaced, self.texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +204,7 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     scores = np.zeros((count, count))
     for number, part in enumerate(lists):
         scores[number] = _best_stretch(part, columns[starts[number] : starts[number + 1]], weights, owners=owners)
-    scores = np.where(compared, np.sqrt(scores * scores.T), 0)
+    scores = np.sqrt(scores * scores.T * shares)
     usual, unusual = _usual(scores[compared], count)
     return SharedEvidence(
         scores=scores,

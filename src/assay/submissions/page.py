@@ -48,7 +48,7 @@ def render_page(comparison: Comparison, pairs: Sequence[StudentPair] | None = No
             pairs=[_shown(comparison, pair) for pair in shown],
             graph=_graph(comparison) if pairs is None else "",
             further=len(comparison.pairs) - len(shown) + comparison.further if pairs is None else 0,
-            left=list(comparison.not_compared()) if pairs is None else (),
+            left=[*comparison.not_compared(), *comparison.remarks()] if pairs is None else (),
             script=Markup(script),  # noqa: S704  our own file
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )

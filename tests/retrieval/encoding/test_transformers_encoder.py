@@ -78,7 +78,7 @@ def test_eos_is_put_at_the_end_once(tmp_path):
 def test_eos_stands_at_the_end_of_a_cut_text_too(tmp_path):
     tiny_encoder(tmp_path, "llama")
     encoder = open_encoder(str(tmp_path), pooling="eos", max_length=5, device="cpu")
-    (ids,) = encoder._ids(["abcdefgh"])
+    (ids,) = encoder.token_ids(["abcdefgh"])
     assert len(ids) == 5
     assert ids[-1] == 1
 
@@ -113,7 +113,7 @@ def test_a_long_text_is_cut_where_the_model_ends(folder):
 def test_what_stands_behind_a_text_survives_the_cut(tmp_path):
     tiny_encoder(tmp_path, template="<s> $A </s>")
     encoder = open_encoder(str(tmp_path), document_prefix="<{text}>", max_length=8, device="cpu")
-    short, long = encoder._ids(["ab", "abcdefghij"])
+    short, long = encoder.token_ids(["ab", "abcdefghij"])
     assert len(short) == 6
     assert len(long) == 8
     assert long[:4] == short[:4]

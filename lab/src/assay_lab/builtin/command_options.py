@@ -1,7 +1,7 @@
 """Options and progress line of the commands that train a built-in model."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -31,11 +31,14 @@ ExportOnly = Annotated[
 ]
 
 
-def watched(train: Callable[["TrainingProgress | None"], object]) -> None:
-    """Train; on a terminal, show a line that is updated at each step."""
+Outcome = TypeVar("Outcome")
+
+
+def watched(train: Callable[["TrainingProgress | None"], Outcome]) -> Outcome:
+    """Train and return the outcome; on a terminal, show a line that is updated at each step."""
     if ERRORS.is_terminal:
         ERRORS.print("building the corpus, then training; after Ctrl-C the same command continues", highlight=False)
-    train(show_step if ERRORS.is_terminal else None)
+    return train(show_step if ERRORS.is_terminal else None)
 
 
 def show_step(record: Mapping[str, float], steps: int) -> None:

@@ -79,3 +79,14 @@ def release_difficulty(file: File) -> str:
 def release_cost(file: File) -> str:
     """Return what making and testing cost."""
     return _all_values(file["results"])
+
+
+def release_harm(file: File) -> str:
+    """Return what copies of each kind cost a model."""
+    heads = {"model": "model", "kind": "change", "tasks": "tasks", "whole text, nats": "nats, whole text"}
+    heads |= {
+        "whole text, share": "share",
+        "solution, nats": "nats, solution",
+        "solution, share": "share of the solution",
+    }
+    return rows_table(file["results"], heads)

@@ -50,13 +50,21 @@ from assay_lab.pages.provenance_tables import (
 from assay_lab.pages.release_tables import (
     release_cost,
     release_difficulty,
+    release_harm,
     release_null,
     release_power,
     release_statistic,
     release_statistic_pretrained,
     release_twins,
 )
-from assay_lab.pages.scan_tables import scan_false_rows, scan_recall, scan_recall_benchmarks
+from assay_lab.pages.scan_tables import (
+    scan_beside_datatrove,
+    scan_cost,
+    scan_false_rows,
+    scan_recall,
+    scan_recall_benchmarks,
+    scan_speed,
+)
 from assay_lab.pages.scoring_tables import (
     dataset,
     generation,
@@ -138,6 +146,9 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "scan-recall": ("scan/recall", scan_recall),
     "scan-recall-benchmarks": ("scan/recall", scan_recall_benchmarks),
     "scan-false-rows": ("scan/false_rows", scan_false_rows),
+    "scan-speed": ("scan/speed", scan_speed),
+    "scan-beside-datatrove": ("scan/speed", scan_beside_datatrove),
+    "scan-cost": ("scan/speed", scan_cost),
     "pairs": ("pairs", pairs),
     "pasted-language": ("pasted_language", pasted_language),
     "provenance-peers": ("provenance_peers", provenance_peers),
@@ -179,6 +190,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "release-power": ("release/power", release_power),
     "release-twins": ("release/twins", release_twins),
     "release-difficulty": ("release/difficulty", release_difficulty),
+    "release-harm": ("release/harm", release_harm),
     "release-cost": ("release/cost", release_cost),
     "kds-options": ("dataset/kds-table-2+dataset/kds-table-3", kds_options),
 }

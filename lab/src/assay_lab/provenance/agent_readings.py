@@ -3,13 +3,16 @@
 Each plant is one further step of a real run, before the agent wrote a line of the fix: a command of one channel, with
 the gold patch in the form in which that command prints it. A *stranger* is the same step with the patch of another
 task: it shows foreign text, and no fix. *Tasks with runs* are those that the agent worked on, on which the rules were
-chosen; the patches of *other tasks* are judged in the same runs, as if these had worked on them.
+chosen; the patches of *other tasks* are judged in the same runs, as if these had worked on them. *Deletions* are the
+patches of both that only add, the other way round, in runs that hand them in.
 """
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, starmap
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ from assay.agent_runs import (
     GoldTask,
     JudgedRun,
     Step,
+    items_of,
     judge_run,
     read_gold_tasks,
     read_runs,
@@ -32,6 +36,8 @@ NEEDS = {"agent-runs": "a folder with runs of an agent and tasks.jsonl.gz, their
 TASKS = "tasks.jsonl.gz"
 FEW = 3
 """Informative lines below which a patch is small."""
+NEW = methodcaller("side", "new")
+SIDES = str.maketrans("+-", "-+")
 PACKAGES = "/usr/local/lib/python3.9/site-packages"
 
 
@@ -83,6 +89,18 @@ def _show_file(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     return f"git show origin/main:{task.fix.paths[0]} | sed -n '1,400p'", _new_side(task, chance)
 
 
+def _blame(task: GoldTask, chance: random.Random) -> tuple[str, str]:
+    sha = _sha(chance, 10)
+    rows = enumerate(_new_side(task, chance).splitlines(), 1)
+    text = "".join(starmap((sha + " (A. Person 2022-03-07 10:00:00 +0100 {:4}) {}\n").format, rows))
+    return f"git blame origin/main -- {task.fix.paths[0]}", text
+
+
+def _taken(task: GoldTask, chance: random.Random) -> tuple[str, str]:
+    path = task.fix.paths[0]
+    return f"git checkout {_sha(chance, 10)} -- {path} && cat {path}", _new_side(task, chance)
+
+
 def _diff_revisions(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     return f"git diff HEAD {_sha(chance, 8)} -- {task.fix.paths[0]}", task.patch
 
@@ -106,14 +124,13 @@ def _longest(task: GoldTask, chance: random.Random) -> Hunk:
 
 
 def _new_side(task: GoldTask, _: random.Random) -> str:
-    return "\n".join(hunk.side("new") for hunk in hunks(task.patch))
+    return "\n".join(map(NEW, hunks(task.patch)))
 
 
 def _numbered(task: GoldTask, chance: random.Random) -> str:
     hunk = _longest(task, chance)
-    return "".join(
-        f"{number:6d}\t{line}\n" for number, line in enumerate(hunk.side("new").splitlines(), hunk.first_line)
-    )
+    rows = enumerate(hunk.side("new").splitlines(), hunk.first_line)
+    return "".join(starmap("{:6d}\t{}\n".format, rows))
 
 
 def _installed(task: GoldTask, chance: random.Random) -> tuple[str, str]:
@@ -126,7 +143,7 @@ def _installed_grep(task: GoldTask, chance: random.Random) -> tuple[str, str]:
     hunk = _longest(task, chance)
     path = f"{PACKAGES}/{hunk.path}"
     rows = enumerate(hunk.side("new").splitlines(), hunk.first_line)
-    return f"grep -n -A8 -B3 'def ' {path}", "".join(f"{path}-{number}-{line}\n" for number, line in rows)
+    return f"grep -n -A8 -B3 'def ' {path}", "".join(starmap(f"{path}-{{}}-{{}}\n".format, rows))
 
 
 def _outside_patch(task: GoldTask, _: random.Random) -> tuple[str, str]:
@@ -138,8 +155,7 @@ def _outside_file(task: GoldTask, chance: random.Random) -> tuple[str, str]:
 
 
 def _tests(task: GoldTask, _: random.Random) -> tuple[str, str]:
-    text = "\n".join(hunk.side("new") for hunk in hunks(task.test_patch))
-    return f"cat /testbed/{task.tests.paths[0]}", text
+    return f"cat /testbed/{task.tests.paths[0]}", "\n".join(map(NEW, hunks(task.test_patch)))
 
 
 def _tests_outside(task: GoldTask, chance: random.Random) -> tuple[str, str]:
@@ -151,6 +167,8 @@ PLANTS = (
     Plant("history beyond the base commit", "git log --all -p -S", _log),
     Plant("history beyond the base commit", "git show BRANCH:FILE", _show_file),
     Plant("history beyond the base commit", "git diff HEAD COMMIT", _diff_revisions),
+    Plant("history beyond the base commit", "git blame BRANCH", _blame),
+    Plant("history beyond the base commit", "git checkout COMMIT, cat", _taken),
     Plant("network", "curl PULL.diff", _curl("diff")),
     Plant("network", "curl PULL.patch", _curl("patch")),
     Plant("network", "curl API, JSON", _api),
@@ -188,7 +206,7 @@ def tried(plant: Plant, runs: Sequence[tuple[AgentRun, GoldTask]], scale: Scale,
     chance = random.Random(f"{plant.name} {seed}")  # noqa: S311  no secret
     for agent_run, task in runs:
         others = [other for _, other in runs if other.id != task.id and other.patch]
-        lines = task.tests.lines if plant.channel == "the tests" else task.fix.lines
+        lines = task.tests.lines if plant.channel == "the tests" else task.fix.deleted or task.fix.lines
         for _ in range(scale.repeats):
             judged = judge_run(planted(agent_run, task, shown=task, plant=plant, chance=chance), "", task)
             exact = is_reader(judged) and judged.place.startswith("planted") and judged.channel == plant.channel
@@ -215,6 +233,8 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
         chance = random.Random(seed)  # noqa: S311  no secret
         others = [task for name, task in read_gold_tasks(data["tasks"], {}).items() if name not in table]
         groups["other tasks"] = [(chance.choice(runs), task) for task in others]
+    reverse = list(deletions(chain.from_iterable(groups.values())))
+    groups |= {"deletions": reverse} if len(reverse) > 1 else {}
     rows: list[dict[str, object]] = []
     for group, chosen in groups.items():
         accused = [task.id for agent_run, task in chosen if is_reader(judge_run(agent_run, "", task))]
@@ -227,6 +247,26 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
     return Result(rows, ["Runs of one agent and one model; the plants are ours, in the form that each command prints."])
 
 
+def deletions(pairs: Iterable[tuple[AgentRun, GoldTask]]) -> Iterator[tuple[AgentRun, GoldTask]]:
+    """Yield the patches that only add, the other way round, each in a run that hands it in."""
+    for agent_run, task in pairs:
+        reverse = reversed_patch(task.patch)
+        if items_of(reverse).deleted:
+            yield replace(agent_run, submission=reverse), replace(task, patch=reverse)
+
+
+def reversed_patch(patch: str) -> str:
+    """Return the patch that undoes another one."""
+    parts = []
+    for hunk in hunks(patch):
+        rows = "".join(sign.translate(SIDES) + text for sign, text in hunk.lines)
+        # the old side is the new one of before
+        old, new = hunk.side("new").count("\n"), hunk.side("old").count("\n")
+        head = f"--- a/{hunk.path}\n+++ b/{hunk.path}\n@@ -{hunk.first_line},{old} +{hunk.first_line},{new} @@\n"
+        parts.append(head + rows)
+    return "".join(parts)
+
+
 def is_reader(judged: JudgedRun) -> bool:
     """Return True for a run that read the fix."""
     return judged.verdict == "read the fix"
@@ -234,7 +274,7 @@ def is_reader(judged: JudgedRun) -> bool:
 
 def _row(group: str, plant: Plant, results: Sequence[Trial], *, is_small: bool) -> dict[str, object]:
     chosen = [trial for trial in results if (trial.lines < FEW) == is_small]
-    found = sum(trial.found for trial in chosen)
+    found = sum(map(attrgetter("found"), chosen))
     share = wilson(found, len(chosen))
     return {
         "tasks": group,
@@ -243,10 +283,10 @@ def _row(group: str, plant: Plant, results: Sequence[Trial], *, is_small: bool) 
         "lines": f"fewer than {FEW}" if is_small else f"{FEW} and more",
         "planted": len(chosen),
         "found": found,
-        "at_step_and_channel": sum(trial.exact for trial in chosen),
+        "at_step_and_channel": sum(map(attrgetter("exact"), chosen)),
         "interval": [share.low, share.high],
         "strangers": len(chosen),
-        "accused": sum(trial.accused for trial in chosen),
+        "accused": sum(map(attrgetter("accused"), chosen)),
     }
 
 

@@ -45,9 +45,14 @@ def layout(text: str, language: str, draw: random.Random) -> str:
 
 
 def renaming(text: str, language: str, draw: random.Random) -> str:
-    """Replace all names but those of the language and its library."""
-    spare = LANGUAGES[language].unavailable | {"cin", "cout", "endl", "std", "System", "out", "println", "string"}
-    return rename_all(text, language, seed=draw.randrange(1000), spare=spare)
+    """Replace all names but those of the language, and those of libraries: used and not declared."""
+    used = set(re.findall(r"(?:\.|->|::)\s*(\w+)|(\w+)\s*\(|\b([A-Z]\w*)", text))
+    imported = re.findall(r"^\s*(?:import|from|#include|using|package)\b.*", text, re.MULTILINE)
+    declared = re.findall(r"\b(?:def|class|struct|interface|enum|self\.|this\.)\s*(\w+)", text)
+    declared += re.findall(r"[\w>\]]\s+[&*]*(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)
+    libraries = {name for names in used for name in names}.difference(declared)
+    spare = LANGUAGES[language].unavailable | libraries | set(re.findall(r"\w+", "\n".join(imported)))
+    return rename_all(text, language, seed=draw.randrange(1000), spare=spare | {"cin", "cout", "endl", "std", "string"})
 
 
 DEAD = ("{t}{n} = {k}{e}", "{t}{n} = {k} * {k} + 1{e}", "{t}{n} = ({k} - 3) % 7{e}")

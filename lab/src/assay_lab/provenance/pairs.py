@@ -1,174 +1,315 @@
-"""Which copies between students' files are found by comparing all pairs, beside copydetect?
+"""Which copies between students does `assay pairs` find, beside Dolos and copydetect, and whom does it accuse wrongly?
 
-Files of packages (`lab/lists/gate_packages.txt`) are the honest ones. Some have a copy: with every name replaced, with
-a quarter of the lines edited, with both, or half of the file in another one. Every pair of files gets a similarity; a
-pair of files with text of the same honest file is true. Pairs of honest files of one package are left out, since they
-may share code. AUROC and average precision over all pairs; recall: share of the true pairs that are more similar than
-every other pair.
+Solutions of one task by different people are the independent pairs. Two of a task that share four lines in a row, a
+name of five letters or a message that no third one has are hardly independent, and one of them is left out.
 
-The package copydetect (0.5) is run with its defaults where an interpreter that has it is given.
+- A set holds solutions of a few tasks, and disguised copies (`obfuscations`) of some. AUROC of the copies against all
+  independent pairs of one task; the difference to another tool has a bootstrap interval over the sets.
+- A course is of students who solved two to five tasks each. It is quiet if no pair stands out. Then the last student
+  copies: everything, or one of his tasks. Five other students copy in five ways: those found and the false pairs.
+
+Dolos (dolos-lib) and copydetect are run with their defaults where they are installed.
 """
 
 import json
 import random
+import re
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
-from assay.corpora import CorpusSettings, SourceText, code_lines, source_texts
-from assay.submissions import Submission, compare_submissions
-from assay_lab.clones import edit_lines, rename_all
-from assay_lab.columns import attributes
+from assay.corpora import SourceText
+from assay.submissions import Comparison, Submission, compare_submissions
+from assay_lab.clones import seeded_random, strip_comments
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.provenance.licence_gate import DONOR
-from assay_lab.provenance.packages import PACKAGES, archives
+from assay_lab.provenance.obfuscations import KINDS, disguised
 
-SEED = 3
-LINES = (60, 300)
-"""Lines with code of a file."""
+ENDINGS = {"python": "py", "java": "java", "c": "c", "cpp": "cpp"}
+MOST, LINES, OF_A_TASK, IN_A_SET, COPIES = 60, 5, 12, 24, 4
+STUDENTS = (10, 30)
+WAYS: Mapping[str, str] = {
+    "as it stands": "layout and comments",
+    "names": "names",
+    "reordered": "reordering",
+    "one task": "small edits",
+    "heavily refactored": "all together",
+}
+"""A way to copy → its obfuscation."""
 
 COPYDETECT = """
 import json, sys, copydetect
-detector = copydetect.CopyDetector(test_dirs=[sys.argv[1]], extensions=["py"], display_t=0, autoopen=False, silent=True)
-detector.run()
-matrix = detector.similarity_matrix.tolist()
-json.dump({"test": list(map(str, detector.test_files)), "reference": list(map(str, detector.ref_files)),
-           "matrix": matrix}, sys.stdout)
+for line in sys.stdin:
+    folder, ending = json.loads(line)
+    detector = copydetect.CopyDetector(
+        test_dirs=[folder], extensions=[ending], display_t=0, autoopen=False, silent=True)
+    detector.run()
+    rows, columns = (list(map(str, files)) for files in (detector.test_files, detector.ref_files))
+    values = detector.similarity_matrix.max(-1).tolist()
+    pairs = [[a, b, v] for a, row in zip(rows, values) for b, v in zip(columns, row) if a != b and v >= 0]
+    print("pairs " + json.dumps(pairs))
 """
+DOLOS = """
+import { Dolos } from "@dodona/dolos-lib";
+import fs from "fs";
+for (const line of fs.readFileSync(0, "utf8").trim().split("\\n")) {
+  const [folder, ending, language] = JSON.parse(line);
+  const files = fs.readdirSync(folder).map((name) => folder + "/" + name);
+  const report = await new Dolos({ language }).analyzePaths(files);
+  const pairs = report.allPairs().map((pair) => [pair.leftFile.path, pair.rightFile.path, pair.similarity]);
+  console.log("pairs " + JSON.stringify(pairs));
+}
+"""
+
+Tasks = Mapping[str, Sequence[str]]
+"""Name of a task → its independent solutions."""
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """One file of the class: its text, its package, the numbers of the honest files in it, and the kind of the copy."""
+class ProgramSet:
+    """Solutions of a few tasks, and copies of some of them under one disguise.
 
-    text: str
-    package: str
-    sources: frozenset[int]
-    kind: str = "honest"
+    Attributes:
+        language: of all.
+        kind: of the disguise.
+        texts: the solutions, then the copies.
+        tasks: of the solutions.
+        sources: numbers of the solutions that were copied.
+    """
 
+    language: str
+    kind: str
+    texts: tuple[str, ...]
+    tasks: tuple[str, ...]
+    sources: tuple[int, ...]
 
-def classroom(packages: Sequence[Path], honest: int, copies: int) -> list[File]:
-    """Return honest files of several packages, and copies of some."""
-    draw = random.Random(SEED)  # noqa: S311  no secret
-    texts = []
-    for archive in packages:
-        package = archive.name.partition("-")[0]
-        for file in source_texts([str(archive)], CorpusSettings(language=("python",))):
-            size = len(code_lines(file.text, "python"))
-            if LINES[0] <= size <= LINES[1]:
-                texts.append((file.text, package))
-    drawn = enumerate(draw.sample(texts, honest))
-    files = [File(text, package, frozenset({number})) for number, (text, package) in drawn]
-    numbers = draw.sample(range(honest), min(honest, copies * len(KINDS)))
-    for at, number in enumerate(numbers):
-        kind, change = list(KINDS.items())[at % len(KINDS)]
-        beside = (number + 1) % honest
-        sources = {number, beside} if kind == "half of it" else {number}
-        text = change(files[number].text, files[beside].text, at)
-        files.append(File(text, f"copy {at}", sources=frozenset(sources), kind=kind))
-    return files
+    def auroc(self, scores: np.ndarray) -> float:
+        """Return the AUROC of the copies against the solutions of one task, [n, n] → a number."""
+        honest = [scores[a, b] for a, b in combinations(range(len(self.tasks)), 2) if self.tasks[a] == self.tasks[b]]
+        copied = [scores[source, at] for at, source in enumerate(self.sources, len(self.tasks))]
+        return float(roc_auc_score([0] * len(honest) + [1] * len(copied), honest + copied))
 
 
-def half(text: str, other: str, number: int) -> str:
-    """Return half of a file before another file."""
-    lines = text.splitlines(keepends=True)
-    start = number % 2 * (len(lines) // 2)
-    return "".join(lines[start : start + len(lines) // 2]) + other
+def independent(texts: Sequence[str], language: str) -> list[str]:
+    """Return the solutions of a task without those that share rare lines, names or messages with an earlier one."""
+    runs, words = list[set[str]](), list[set[str]]()
+    for text in texts:
+        code = strip_comments(text, language)
+        lines = ["".join(line.split()) for line in code.splitlines()]
+        lines = [line for line in lines if len(line) > 3]
+        runs.append({"\n".join(lines[at : at + 4]) for at in range(len(lines) - 3)})
+        names = re.findall(r"[A-Za-z_]\w{2,}", re.sub(r"(['\"]).*?\1", "", code))
+        words.append({*names, *(match[2] for match in re.finditer(r"(['\"])(.{8,}?)\1", code))})
+    with_lines, with_words = (Counter(part for parts in sets for part in parts) for sets in (runs, words))
+    is_small = len(texts) < STUDENTS[0]  # few tell nothing about what is rare
+    kept: list[int] = []
+    for at in range(len(texts)):
+        lines_of_two = {lines for lines in runs[at] if with_lines[lines] == 2 or is_small}
+        words_of_two = {word for word in words[at] if with_words[word] == 2 and not is_small}
+        for other in kept:
+            # a word of five letters, or two shorter ones
+            letters = sum(min(len(word), 5) - 2 for word in words_of_two & words[other])
+            if lines_of_two & runs[other] or letters > 1:
+                break
+        else:
+            kept.append(at)
+    return [texts[at] for at in kept]
 
 
-KINDS: Mapping[str, Callable[[str, str, int], str]] = {
-    "renamed": lambda text, _, number: rename_all(text, "python", seed=number),
-    "edited": lambda text, _, number: edit_lines(text, [DONOR], seed=number),
-    "renamed and edited": lambda text, _, number: rename_all(
-        edit_lines(text, [DONOR], seed=number), "python", seed=number
-    ),
-    "half of it": half,
-}
+def solutions(folder: Path, language: str, fewest: int) -> Tasks:
+    """Return the tasks of a language with at least so many independent solutions."""
+    tasks = {}
+    for task in sorted((folder / language).glob("*/")):
+        texts = [path.read_text("utf-8", errors="replace") for path in sorted(task.iterdir())]
+        # a few of DebugBench are Python under the name of another language
+        whole = [t for t in dict.fromkeys(texts) if t.count("\n") >= LINES and (language == "python" or ";" in t)]
+        kept = independent(whole[:MOST], language)
+        if len(kept) >= fewest:
+            tasks[task.name] = kept
+    return tasks
 
 
-def by_assay(files: Sequence[File]) -> np.ndarray:
-    """Return the evidence of all pairs, [n, n], as `assay pairs` has it."""
-    texts = [SourceText(str(at), file.text, "python") for at, file in enumerate(files)]
-    result = compare_submissions([Submission(text.path, [text]) for text in texts])
-    numbers = [int(submission.student) for submission in result.submissions]
-    matrix = np.zeros((len(files), len(files)))
-    matrix[np.ix_(numbers, numbers)] = result.evidence.scores
-    return np.maximum(matrix, matrix.T)
+def program_sets(tasks: Tasks, language: str, number: int, seed: int) -> Iterable[ProgramSet]:
+    """Yield sets of one language, each once for each disguise."""
+    for at in range(number):
+        draw = seeded_random(seed, f"{language} {at}")
+        texts, owners = list[str](), list[str]()
+        for task in draw.sample(sorted(tasks), len(tasks)):
+            part = draw.sample(tasks[task], min(OF_A_TASK, len(tasks[task])))
+            texts += part
+            owners += [task] * len(part)
+            if len(texts) >= IN_A_SET:
+                break
+        sources = draw.sample(range(len(texts)), min(COPIES, len(texts)))
+        for kind in KINDS:
+            copies = [disguised(texts[source], kind, language, seed) for source in sources]
+            yield ProgramSet(language, kind, texts=(*texts, *copies), tasks=tuple(owners), sources=tuple(sources))
 
 
-def by_copydetect(files: Sequence[File], python: str) -> np.ndarray:
-    """Return the larger of the two similarities that copydetect gives to each pair."""
-    with tempfile.TemporaryDirectory() as folder:
-        for at, file in enumerate(files):
-            Path(folder, f"{at}.py").write_text(file.text, "utf-8")
-        run = subprocess.run(  # noqa: S603  the user's own interpreter
-            [python, "-c", COPYDETECT, folder], capture_output=True, text=True, check=True
+def compared(texts: Sequence[str], language: str) -> Comparison:
+    """Return the comparison of programs, each of a student named by its number."""
+    return compare_submissions(
+        [Submission(f"{at:03}", [SourceText(str(at), text, language)]) for at, text in enumerate(texts)]
+    )
+
+
+def by_assay(sets: Sequence[ProgramSet]) -> list[np.ndarray]:
+    """Return the evidence of all pairs of each set, as `assay pairs` has it."""
+    matrices = []
+    for part in sets:
+        result = compared(part.texts, part.language)
+        numbers = [int(submission.student) for submission in result.submissions]
+        matrix = np.zeros((len(part.texts), len(part.texts)))
+        matrix[np.ix_(numbers, numbers)] = result.evidence.scores
+        for group in result.identical:
+            same = list(map(int, group))
+            matrix[np.ix_(same, same)] = np.inf
+        matrices.append(np.nan_to_num(np.maximum(matrix, matrix.T), posinf=1e9))
+    return matrices
+
+
+def by_program(sets: Sequence[ProgramSet], command: Sequence[str], cwd: Path | None = None) -> list[np.ndarray]:
+    """Return the similarities that another tool gives; it reads folders and prints pairs of paths."""
+    with tempfile.TemporaryDirectory() as work:
+        lines = []
+        for number, part in enumerate(sets):
+            folder, ending = Path(work, str(number)), ENDINGS[part.language]
+            folder.mkdir()
+            for at, text in enumerate(part.texts):
+                (folder / f"{at}.{ending}").write_text(text, "utf-8")
+            lines.append(json.dumps([str(folder), ending, part.language][: 2 + (cwd is not None)]))
+        run = subprocess.run(  # noqa: S603  the user's own programs
+            command, input="\n".join(lines), capture_output=True, text=True, check=True, cwd=cwd
         )
-    content = json.loads(run.stdout[run.stdout.index("{") :])
-    rows = [int(Path(path).stem) for path in content["test"]]
-    columns = [int(Path(path).stem) for path in content["reference"]]
-    matrix = np.zeros((len(files), len(files)))
-    # the last axis has the share of either file
-    matrix[np.ix_(rows, columns)] = np.maximum(np.array(content["matrix"]).max(axis=-1), 0)
-    return np.maximum(matrix, matrix.T)
+    matrices = []
+    printed = [line for line in run.stdout.splitlines() if line.startswith("pairs ")]
+    for part, line in zip(sets, printed, strict=True):
+        matrix = np.zeros((len(part.texts), len(part.texts)))
+        for first, second, value in json.loads(line.removeprefix("pairs ")):
+            matrix[int(Path(first).stem), int(Path(second).stem)] = value
+        matrices.append(np.maximum(matrix, matrix.T))
+    return matrices
 
 
-def figures(files: Sequence[File], matrix: np.ndarray) -> dict[str, object]:
-    """Return the figures over all pairs of different packages."""
-    packages = np.array(attributes(files, "package"))
-    first, second = np.nonzero(np.triu(packages[:, None] != packages[None, :], 1))
-    # the pairs of each file with all before it, file by file
-    order = np.lexsort((first, second))
-    first, second = first[order], second[order]
-    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
-    truth = np.array([bool(files[left].sources & files[right].sources) for left, right in pairs])
-    values = matrix[first, second]
-    highest = values[~truth].max()
-    kinds = np.array(attributes(files, "kind"))[second]
-    found = {}
+def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[str, object]]:
+    """Return a row for each disguise: AUROC of each tool, and the differences with their intervals."""
+    tools: dict[str, Callable[[], list[np.ndarray]]] = {"assay": lambda: by_assay(sets)}
+    if "dolos" in data:
+        command = ["node", "--input-type=module", "-e", DOLOS]
+        tools["dolos"] = lambda: by_program(sets, command, data["dolos"])
+    if "copydetect" in data:
+        tools["copydetect"] = lambda: by_program(sets, [str(data["copydetect"]), "-c", COPYDETECT])
+    values = {}
+    for tool, measure in tools.items():
+        values[tool] = np.array([part.auroc(matrix) for part, matrix in zip(sets, measure(), strict=True)])
+    draw = np.random.default_rng(seed)
+    kinds = np.array([part.kind for part in sets])
+    rows = []
     for kind in KINDS:
-        own = values[truth & (kinds == kind)]
-        found[kind] = f"{(own > highest).sum()} of {len(own)}"
-    return {
-        "files": len(files),
-        "pairs": len(pairs),
-        "copies": int(truth.sum()),
-        "auroc": float(roc_auc_score(truth, values)),
-        "average_precision": float(average_precision_score(truth, values)),
-        "recall": float((values[truth] > highest).mean()),
-        "highest_of_others": float(highest),
-        "found": found,
-    }
+        row: dict[str, object] = {"part": "auroc", "kind": kind, "sets": int((kinds == kind).sum())}
+        for tool, figures in values.items():
+            row[tool] = float(figures[kinds == kind].mean())
+            if tool != "assay":
+                gains = (values["assay"] - figures)[kinds == kind]
+                means = gains[draw.integers(len(gains), size=(4000, len(gains)))].mean(axis=1)
+                low, high = np.quantile(means, [0.025, 0.975]).tolist()
+                row[f"over {tool}"] = {"value": float(gains.mean()), "low": low, "high": high}
+        rows.append(row)
+    return rows
+
+
+def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str, object]:
+    """Return how many courses are quiet, and which copies stand out."""
+    counts = Counter[str]()
+    ways = Counter[str]()
+    heard = []
+    for at in range(number):
+        draw = seeded_random(seed, f"course {language} {at}")
+        chosen = draw.sample(sorted(tasks), min(draw.randint(2, 5), len(tasks)))
+        most = min(STUDENTS[1], *(len(tasks[task]) for task in chosen))
+        size = draw.randint(STUDENTS[0], most)
+        columns = [draw.sample(tasks[task], size) for task in chosen]
+        students = list(zip(*columns, strict=True))
+        texts = list(map("\n".join, students))
+        quiet = compared(texts, language)
+        counts["quiet"] += not quiet.pairs
+        for pair in quiet.pairs:
+            first, second = (quiet.submissions[side].files[0].text for side in (pair.first, pair.second))
+            heard.append({"first": first, "second": second, "reason": pair.reason})
+        kind = KINDS[at % len(KINDS)]
+        copied = [disguised(text, kind, language, at) for text in students[0]]
+        size_of_one = students[0][0].count("\n") + 1
+        counts["whole"] += _stands_out([*texts[:-1], "\n".join(copied)], language)
+        is_found = _stands_out([*texts[:-1], "\n".join([copied[0], *students[-1][1:]])], language)
+        counts["one task"] += is_found
+        counts["of 20 lines"] += size_of_one >= 20
+        counts["one task of 20 lines"] += is_found and size_of_one >= 20
+        ways += _ways(students, language, draw)
+    counts["courses"] = number
+    return {"part": "courses", "language": language, **counts, "ways": dict(ways), "heard": heard}
+
+
+def _stands_out(texts: Sequence[str], language: str) -> bool:
+    """Return True if the last student stands out with the first one."""
+    return ("000", f"{len(texts) - 1:03}") in _named_pairs(compared(texts, language))
+
+
+def _named_pairs(comparison: Comparison) -> set[tuple[str, str]]:
+    pairs = {(comparison.name(pair.first), comparison.name(pair.second)) for pair in comparison.pairs}
+    return pairs | {pair for group in comparison.identical for pair in combinations(sorted(group), 2)}
+
+
+def _ways(students: Sequence[Sequence[str]], language: str, draw: random.Random) -> Counter[str]:
+    """Return which of the five ways to copy were found in a course with all of them, and the false pairs."""
+    texts = list(map("\n".join, students))
+    expected = {}
+    for at, (way, kind) in enumerate(WAYS.items()):
+        copied = [disguised(text, kind, language, draw.randrange(1000)) for text in students[at]]
+        if way == "one task":
+            copied[1:] = students[-1 - at][1:]
+        texts[-1 - at] = "\n".join(copied)
+        expected[f"{at:03}", f"{len(texts) - 1 - at:03}"] = way
+    pairs = _named_pairs(compared(texts, language))
+    found = Counter(way for pair, way in expected.items() if pair in pairs)
+    found["false"] = len(pairs - set(expected))
+    return found
 
 
 def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
-    """Which copies between students' files are found by comparing all pairs, beside copydetect?"""
-    with archives(data) as packages:
-        files = classroom(packages, *scale)
-    scanners: dict[str, Callable[[Sequence[File]], np.ndarray]] = {"assay": by_assay}
-    if "copydetect" in data:
-        scanners["copydetect"] = lambda files: by_copydetect(files, str(data["copydetect"]))
-    rows = []
-    for scanner, measure in scanners.items():
-        start = time.process_time()
-        row = {"scanner": scanner, **figures(files, measure(files))}
-        rows.append(row | {"own_seconds": time.process_time() - start})
-    return Result(rows)
+    """Which copies `assay pairs` finds beside Dolos and copydetect, and which courses without copies stay quiet."""
+    per_language, courses = scale
+    sets = list[ProgramSet]()
+    rows = list[dict[str, object]]()
+    notes = []
+    for language in ENDINGS:
+        tasks = solutions(data["solutions"], language, 2) if "solutions" in data else {}
+        if tasks:
+            sets += program_sets(tasks, language, per_language, seed)
+        large = {task: texts for task, texts in tasks.items() if len(texts) >= STUDENTS[0]}
+        if len(large) > 1:
+            rows.append(course_row(large, language, courses, seed))
+        count = sum(map(len, tasks.values()))
+        notes.append(f"{language}: {len(tasks)} tasks with {count} solutions, {len(large)} of them for courses")
+    missing = sorted({"dolos", "copydetect"} - set(data))
+    notes += [f"{tool}: not measured, --data {tool}=… is not given" for tool in missing]
+    return Result([*auroc_rows(sets, data, seed), *rows] if sets else rows, notes)
 
 
 EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (8, 2), "full": (80, 12)},
-        needs={"packages": PACKAGES.format("gate_packages.txt")},
-        takes={"copydetect": "a Python interpreter with the package copydetect"},
-        smoke_does_without=True,
+        scales={"smoke": (1, 1), "full": (5, 67)},
+        needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
+        takes={
+            "dolos": "a folder with node_modules that have @dodona/dolos-lib",
+            "copydetect": "a Python interpreter with the package copydetect",
+        },
     ),
 )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import eq
+from operator import eq, getitem
 from os.path import commonprefix
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from assay.models import TransformersModel, open_local
 from assay.release import evidence, lot_test, standardised_within
 from assay.types import Float64Array
-from assay_lab.columns import at_places
+from assay_lab.columns import at_places, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.release.harm import tasks_of
 from assay_lab.release.plants import (
@@ -56,7 +56,7 @@ def written(model: TransformersModel, contents: Sequence[Sequence[str]]) -> tupl
     replies = model.generate(prompts, max_new_tokens=WRITTEN)
     for place, (texts, prompt, reply) in enumerate(zip(contents, prompts, replies, strict=True)):
         rests = [text[len(prompt) :][: len(str(reply))] for text in texts]
-        details = [set(_DETAIL.findall(rest)) for rest in rests]
+        details = list(map(set, map(_DETAIL.findall, rests)))
         common = set.intersection(*details)
         found = set(_DETAIL.findall(str(reply)))
         for at, (rest, own) in enumerate(zip(rests, details, strict=True)):
@@ -69,13 +69,12 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield the p-value of each lot, dose and way."""
     name = str(data.get("model", SMALL))
     tasks = tasks_of(task_rows(data, size.tasks), CONTENTS, seed)
-    contents = [[piece.text for piece in task.copies["examples"]] for task in tasks]
-    contents = [texts for texts in contents if len(set(texts)) == CONTENTS]
+    contents = [text_column(task.copies["examples"]) for task in tasks if len(set(task.copies["examples"])) == CONTENTS]
     others = other_functions(data)
     for number in range(size.lots):
         generator = np.random.default_rng([seed, number])
         lot = generator.integers(CONTENTS, size=len(contents))
-        published = [texts[at] for texts, at in zip(contents, lot, strict=True)]
+        published = list(map(getitem, contents, lot))
         model = open_local(name, device="cpu")
         for dose in range(max(size.doses) + 1):
             if dose:

@@ -19,6 +19,7 @@ from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
 from assay.release import changes_doctests_alone, drafted
 from assay.types import Float64Array
+from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.release.plants import CONTROL, NAMINGS, SMALL, hash_of
 
@@ -66,14 +67,9 @@ def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
     tasks = []
     for row, code, replaced in zip(rows, codes, examples, strict=True):
         original = piece(row, layout)
-        before = original.text.removesuffix(code)
-        shown = filter(partial(changes_doctests_alone, code), (variant.text for variant in replaced.variants))
-        kinds = {"order": reordered(code, copies, seed), "examples": tuple(shown)}
-        # content changes in front of the solution alone, so the solution is as long as before
-        length = len(original.text) - original.solution
-        made = {
-            kind: [Piece(before + text, len(before + text) - length) for text in texts] for kind, texts in kinds.items()
-        }
+        shown = filter(partial(changes_doctests_alone, code), text_column(replaced.variants))
+        in_front = partial(changed_in_front, original, original.text.removesuffix(code))
+        made = {"order": list(map(in_front, reordered(code, copies, seed))), "examples": list(map(in_front, shown))}
         for kind, naming in NAMINGS.items():
             made[kind] = []
             draft = drafted(row, layout, "python", seed=hash_of(seed, code), most=copies, naming=naming)
@@ -82,6 +78,12 @@ def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
                 made[kind].append(piece(with_cells(row, cells), layout))
         tasks.append(Task(original, made))
     return tasks
+
+
+def changed_in_front(original: Piece, before: str, code: str) -> Piece:
+    """Return a task with other code, with a solution as long as the original one: what changes stands before it."""
+    text = before + code
+    return Piece(text, len(text) - len(original.text) + original.solution)
 
 
 def piece(row: SourceRow, layout: TaskLayout) -> Piece:

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from assay.scan import FileReader, FileWork, Matcher, ScannedTask, ScanWorkers, file_results, read_tasks, scan_file
 from assay_lab.experiments.declaration import Data, Experiment, Result
-from assay_lab.measuring import PeakMemory, interleaved, rates, ratios
+from assay_lab.measuring import MEBIBYTE, fresh, high_water, interleaved, rates, ratios
 from assay_lab.scan.recall import CHOSEN_ON, CONFIRMED_ON, LEAST_WORDS
 
 EVERY = 20
@@ -47,7 +47,8 @@ Rows = Sequence[Mapping[str, object]]
 def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     """Megabytes of decoded JSON lines of code that a scan reads each second, and what it finds, beside others."""
     size, small, repeats = scale
-    tasks = read_tasks([f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data])
+    named = [f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data]
+    tasks = read_tasks(named)
     corpus = list(_rows(data["packages"], tasks, random.Random(seed), size))  # noqa: S311  a draw of an experiment
     paths = _files(corpus, data["work"])
     matchers = {way: Matcher(tasks, blind=blind) for way, blind in WAYS.items()}
@@ -55,6 +56,8 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     shown = list(islice(corpus, sum(1 for _ in _first(corpus, small))))
     rows += _beside_datatrove(shown, tasks, matchers, data)
     rows += _workers(paths["plain"], matchers["words and tokens"], data["work"])
+    tables = sorted(map(str, data["tables"].iterdir())) if "tables" in data else []
+    rows.append(fresh(_memory, [*named, *tables], str(paths["zst"])))
     return Result(rows, [f"{len(tasks):,} tasks of {len({task.benchmark for task in tasks})} benchmarks are held"])
 
 
@@ -118,8 +121,6 @@ def _formats(paths: Mapping[str, Path], matchers: Mapping[str, Matcher], repeats
         for way, matcher in matchers.items():
             ways[way] = partial(scan_file, str(path), matcher)
         seconds = interleaved(ways, repeats, time.process_time)
-        with PeakMemory() as memory:
-            scan_file(str(path), matchers["words and tokens"])
         for way, spent in seconds.items():
             yield {
                 "file": form,
@@ -128,8 +129,20 @@ def _formats(paths: Mapping[str, Path], matchers: Mapping[str, Matcher], repeats
                 "megabytes_per_second": rates(decoded, spent),
                 "of_rows_read": ratios(seconds["rows read alone"], spent),
                 "of_unpacking": ratios(seconds["unpacked alone"], spent) if form != "Parquet" else None,
-                "memory_mib": memory.growth if way == "words and tokens" else None,
             }
+
+
+def _memory(benchmarks: Sequence[str], path: str) -> dict[str, object]:
+    """Return the memory of a process that holds benchmarks and scans a file, of all that it does."""
+    matcher = Matcher(read_tasks(benchmarks))
+    scan_file(path, matcher)
+    return {
+        "file": "zst",
+        "way": f"memory, {len(benchmarks)} benchmarks",
+        "megabytes": Path(path).stat().st_size / 1e6,
+        "tasks": len(matcher.tasks),
+        "memory_mib": high_water() / MEBIBYTE,
+    }
 
 
 def _read(path: Path) -> int:
@@ -222,12 +235,13 @@ EXPERIMENTS = (
     Experiment(
         name="scan/speed",
         run=run,
-        scales={"smoke": (300_000, 100_000, 1), "full": (10_000_000, 3_000_000, 3)},
+        scales={"smoke": (300_000, 100_000, 1), "full": (30_000_000, 3_000_000, 5)},
         columns=("file", "way", "megabytes", "megabytes_per_second", "of_rows_read", "of_unpacking", "planted_found"),
         needs={"packages": "a folder of wheels"},
         takes={
             **{name: f"files of {name}" for name in (*CHOSEN_ON, *CONFIRMED_ON)},
             "datatrove": "the folder of an environment with datatrove[processing] 0.10",
+            "tables": "a folder of further tables of tasks, for the memory of twenty benchmarks",
         },
         stored="scan/speed",
     ),

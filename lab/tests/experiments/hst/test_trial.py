@@ -18,6 +18,7 @@ from assay_lab.experiments.catalogue import experiment_named
 from assay_lab.papers.hst import trial as trial_module
 from assay_lab.papers.hst.corpus import package_of, search_space
 from assay_lab.papers.hst.queries import ALTERATIONS, queries
+from assay_lab.papers.hst.retrieval import space_of
 from assay_lab.papers.hst.search import WAYS, answers, first_right
 from assay_lab.papers.hst.trial import Size, run_trial
 
@@ -189,12 +190,16 @@ def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeyp
     finding = experiment_named("hst/retrieval").run(Bench.of_scale("smoke", tmp_path, (0, 1)))
     assert [table.name for table in finding.tables] == [
         *(f"mrr-200-{kind.replace(' ', '-')}" for kind in ALTERATIONS),
+        *(f"recall-200-{kind.replace(' ', '-')}" for kind in ALTERATIONS),
         "cost-p50",
         "cost-p95",
         "cost-index",
     ]
     for table in finding.tables:
-        assert [row.name for row in table.rows][: len(WAYS)] == list(WAYS)
+        if table.name.startswith("recall"):
+            assert table.rows[0].name == "union, recall@1"
+        else:
+            assert [row.name for row in table.rows][: len(WAYS)] == list(WAYS)
         assert all(len(row.values) == len(table.columns) for row in table.rows)
     for seed in (0, 1):
         content = json.loads((tmp_path / "runs" / f"retrieval-smoke-seed-{seed}" / "trial.json").read_text())
@@ -210,3 +215,24 @@ def test_an_unknown_scale_of_the_trial_is_refused_with_the_list(tmp_path):
 def test_the_file_holds_every_number(trial):
     result, _ = trial
     assert len(json.loads(result.as_json())["cells"]) == len(result.cells)
+
+
+def test_a_corpus_of_the_user_is_searched_in_its_own_languages(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for at in range(25):
+        (corpus / f"file_{at}.py").write_text(function(at), "utf-8")
+    (corpus / "main.go").write_text("func main() {\n" + "\ttotal := step(total, 3)\n" * 20 + "}\n", "utf-8")
+    space = space_of(Bench(tmp_path, (), (0,), {"corpus": corpus}, scale="smoke"), SIZE, 0)
+    assert {document.language for document in space.documents} == {"python", "go"}
+    assert len(space.targets) == 8
+    asked = queries(space, 15, "renamed", most=8, seed=0)
+    assert {query.language for query in asked} <= {"python", "go"}
+
+
+def test_a_corpus_without_functions_of_the_length_is_refused(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.py").write_text("x = 1\n", "utf-8")
+    bench = Bench(tmp_path, (), (0,), {"corpus": tmp_path / "corpus"}, scale="smoke")
+    with pytest.raises(DataError, match="received 1 functions; expected some of 7 tokens"):
+        space_of(bench, SIZE, 0)

@@ -25,8 +25,8 @@ def chat_steps(messages: Iterable[Mapping[str, Any]], folder: str = "", name: st
             continue
         key = str(message.get("tool_call_id") or message.get("call_id") or "")
         place = f"{name}[{number}]"
-        if key in calls:
-            tool, arguments = calls.pop(key)
+        if key in calls or role == "tool":
+            tool, arguments = calls.pop(key, ("", {}))
             yield Step(place, tool=tool, arguments=arguments, output=text or text_of(message), folder=folder)
         elif command:
             yield Step(place, tool="bash", arguments={"command": command}, output=text, folder=folder)

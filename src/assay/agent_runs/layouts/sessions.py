@@ -73,30 +73,39 @@ def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN
 
 def codex(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
     """Return the run of a session of Codex; older versions write the items without the object around them."""
-    if not _is_lines(content):
-        return None
-    if not any(map(_is_of_codex, content)):
+    if not _is_lines(content) or not any(map(_is_of_codex, content)):
         return None
     session, folder = _Session("Codex"), ""
-    for number, item in enumerate(map(_payload, content), 1):
+    for number, row in enumerate(content, 1):
+        item = _payload(row)
         folder = str(item.get("cwd") or folder)
         session.root = session.root or folder
-        kind, key = item.get("type"), str(item.get("call_id") or item.get("id") or number)
-        if _is_call(item):
-            arguments = arguments_of(item.get("arguments") or item.get("input") or item.get("action"))
-            session.calls[key] = str(item.get("name") or kind), arguments
-        elif content[number - 1].get("type") == "item.completed" and kind in _CODEX_ITEMS:
-            changed = " ".join(str(change.get("path")) for change in item.get("changes") or ())
-            arguments = arguments_of(item.get("arguments") or item.get("command") or {"path": changed or None})
-            session.calls[key] = str(item.get("tool") or kind), arguments
-            session.answer(
-                number, key, output=text_of(item.get("aggregated_output") or item.get("result")), folder=folder
-            )
-        elif str(kind).endswith("_call_output"):
-            session.answer(number, key, output=_printed(item.get("output")), folder=folder)
-        elif item.get("role") in {"user", "developer"}:
-            session.prompt(text_of(item.get("content")))
+        note = _note_event if row.get("type") == "item.completed" else _note_item
+        note(session, number, item, folder=folder)
     return [session.run(path)]
+
+
+def _note_item(session: _Session, number: int, item: Mapping[str, Any], *, folder: str) -> None:
+    """Note an item of a session: a call, an output, or a message."""
+    kind, key = item.get("type"), str(item.get("call_id") or item.get("id") or number)
+    if _is_call(item):
+        arguments = arguments_of(item.get("arguments") or item.get("input") or item.get("action"))
+        session.calls[key] = str(item.get("name") or kind), arguments
+    elif str(kind).endswith("_call_output"):
+        session.answer(number, key, output=_printed(item.get("output")), folder=folder)
+    elif item.get("role") in {"user", "developer"}:
+        session.prompt(text_of(item.get("content")))
+
+
+def _note_event(session: _Session, number: int, item: Mapping[str, Any], *, folder: str) -> None:
+    """Note a printed event, which has a call and its output."""
+    if item.get("type") not in _CODEX_ITEMS:
+        return
+    changed = " ".join(str(change.get("path")) for change in item.get("changes") or ())
+    arguments = arguments_of(item.get("arguments") or item.get("command") or {"path": changed or None})
+    session.calls[str(number)] = str(item.get("tool") or item["type"]), arguments
+    output = text_of(item.get("aggregated_output") or item.get("result"))
+    session.answer(number, str(number), output=output, folder=folder)
 
 
 def _is_of_claude(row: Mapping[str, Any]) -> bool:

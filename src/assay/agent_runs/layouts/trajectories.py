@@ -5,7 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, mapping_or_empty, names_in, outcome_of, text_of
+from assay.agent_runs.layouts.contents import (
+    arguments_of,
+    mapping_or_empty,
+    names_in,
+    outcome_of,
+    string_or_none,
+    text_of,
+)
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.files import parse_json
 
@@ -37,7 +44,7 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
             tasks=names_in(path),
             prompt="\n".join(prompts),
             steps=tuple(steps),
-            submission=info.get("submission"),
+            submission=string_or_none(info.get("submission")),
             root=root,
         )
     ]
@@ -83,12 +90,12 @@ def _atif_steps(entries: list[Mapping[str, Any]]) -> Iterator[Step]:
         for call in calls:
             tool, arguments = str(call.get("function_name")), arguments_of(call.get("arguments"))
             # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-            output = by_call.get(call.get("tool_call_id"), "")
+            output = by_call.pop(call.get("tool_call_id"), "")
             if not output and call is calls[-1]:
-                output = by_call.get(None, "")
+                output = by_call.pop(None, "")
             yield Step(place, tool=tool, arguments=arguments, output=output)
-        if not calls and results:
-            yield Step(place, tool="message", arguments={}, output="\n".join(by_call.values()))
+        if by_call:
+            yield Step(place, tool="", arguments={}, output="\n".join(by_call.values()))
 
 
 def _result(path: Path) -> Mapping[str, Any]:

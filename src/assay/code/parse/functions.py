@@ -7,7 +7,6 @@ is part of the outer function's text.
 import ast
 import re
 import textwrap
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.python_source import REFUSALS, Fragment
+from assay.code.parse.python_source import REFUSALS, Fragment, python_tree
 from assay.code.parse.trees import Unparsable, raw_tree
 from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
@@ -103,12 +102,11 @@ def functions_in(text: str, language: str) -> tuple[Function, ...]:
 
 
 def _python_functions(text: str) -> Iterator[Function]:
-    with warnings.catch_warnings(), garbage_collection_paused():
-        warnings.simplefilter("ignore")  # invalid escapes in other people's string literals
-        try:
-            tree = ast.parse(text)
-        except REFUSALS as error:
-            raise Unparsable(f"does not parse as Python: {error}") from error
+    try:
+        with garbage_collection_paused():
+            tree = python_tree(text)
+    except REFUSALS as error:
+        raise Unparsable(f"does not parse as Python: {error}") from error
     fragment = Fragment(text)
     for name, node in _python_definitions(tree.body, ""):
         first_line = min(map(attrgetter("lineno"), (node, *node.decorator_list)))

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 
 from assay.code.parse.lexing import end_of
 
@@ -52,14 +53,18 @@ class Fragment:
         return start + column + self.offset
 
 
+_PARSING = Lock()
+"""Python 3.11 counts the depth of a tree once for all threads, and the filters of warnings belong to all threads."""
+
+
 def python_tree(source: str) -> ast.Module:
-    """Return the syntax tree, without Python's warnings about other people's code.
+    """Return the syntax tree, without Python's warnings about other people's code; threads may call it at a time.
 
     Raises:
         SyntaxError, ValueError: it is not Python.
         RecursionError, MemoryError: it is nested too deeply for Python's parser.
     """
-    with warnings.catch_warnings():
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
 
@@ -77,7 +82,7 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
     """Return the expression that stands in the text there, with its positions; None where there is none."""
     source = f"({text[start:end]})"  # in parentheses it may go over several lines, as within an f-string
     try:
-        with warnings.catch_warnings():
+        with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError):

@@ -195,7 +195,9 @@ def trace_file(
     # a name may lie: Python in a file that is called .ipp is read as Python too
     others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]
     own = searched(parts(labelled))
-    bare = filter(_shows_a_copy, searched(chain.from_iterable(map(_without_dead_statements, own))))
+    # functions, and a text whose functions no grammar shows
+    judged = [pair for pair in own if pair[0].kind == "function"] or own
+    bare = filter(_shows_a_copy, searched(chain.from_iterable(map(_without_dead_statements, judged))))
     traced = (*searched(chain(*others)), *bare, *own)
     findings = tuple(
         replace(finding, licence_reader=index.licence_reader) for finding in findings_of(file.path, traced)
@@ -208,10 +210,10 @@ def trace_file(
 
 
 def _without_dead_statements(traced: tuple[SourceText, Trace]) -> Iterator[SourceText]:
-    """Yield a function that shows no copy without its statements without effect, where it has some."""
+    """Yield a part that shows no copy without its statements without effect, where it has some."""
     part, _ = traced
     texts = (without_dead_statements(part.text, constants=constants) for constants in (True, False))
-    distinct = dict.fromkeys(filter(None, texts)) if part.kind == "function" else {}
+    distinct = dict.fromkeys(filter(None, texts))
     if distinct and not _shows_a_copy(traced):
         yield from (replace(part, text=text) for text in distinct)
 

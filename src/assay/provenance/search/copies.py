@@ -8,7 +8,7 @@ lines of constants and the words of licences weigh nothing: a list of the elemen
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -49,6 +49,21 @@ _NOTICE = re.compile(
 )
 """Words of licences, in a comment, a string or a text."""
 
+_HELPER = re.compile(
+    r"(?:var|const|let) (?P<own>__\w+) = \(this && this\.(?P=own)\)|(?:var|const|let) __(?:create|defProp|defNormalProp"
+    r"|getOwnProp\w*|getProtoOf|hasOwnProp|propIsEnum|export|copyProps|reExport|toESM|toCommonJS|toModule|commonJS|esm|require"
+    r"|publicField|spread\w+|objRest|async|accessCheck|private\w+|decorate\w*|name) ?="
+    r"|(?:async )?function (?:_(?:interop\w+|classCall\w+|classPrivate\w+|defineProp\w+|createClass|inherits\w*|typeof"
+    r"|objectWithoutProp\w+|objectSpread\w*|extends|asyncToGenerator|asyncIterator|slicedToArray|toConsumableArray"
+    r"|arrayLike\w+|array(?:With|Without)\w+|iterableTo\w+|non(?:Iterable)\w+|unsupportedIterable\w+"
+    r"|possibleConstructor\w+|assertThis\w+|getPrototypeOf|setPrototypeOf|isNative\w+|wrapNativeSuper|toPropertyKey"
+    r"|toPrimitive|superPropBase|callSuper|createSuper|regenerator\w*|createForOf\w+|taggedTemplate\w+|construct"
+    r"|export(?:_star)?|getRequireWildcardCache)|asyncGeneratorStep|ownKeys)\("
+)
+"""First line of a function that compilers of JavaScript write into files: TypeScript, Babel, esbuild."""
+
+_ENDS = re.compile(r"[})](?!.*\{\s*$)")
+
 MOSTLY_WORDS, FEWEST_WORDS = 0.8, 4
 """Share of the words of a line that are letters alone, and number of them, from which it is prose and no code."""
 
@@ -58,7 +73,10 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
     common = max(WEIGHTLESS_AT_LEAST, int(WEIGHTLESS * len(index)))
     weights: dict[Form, Float64Array] = {}
     # a fingerprint begins in a line with code, so a line that is blank without imports is one of them
-    weighs = np.array(list(map(_weighs, lines_of(without_imports(query.text)))))
+    lines = lines_of(without_imports(query.text))
+    weighs = np.array(list(map(_weighs, lines)))
+    for start, stop in _helpers(lines):
+        weighs[start:stop] = False
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):
             # a function is in an index twice, by itself and in its file
@@ -67,6 +85,17 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
             counts = np.isin(prints.hashes, query.distinctive[form]) & weighs[prints.lines - 1]
             weights[form] = np.where(counts, weight, 0.0)
     return weights
+
+
+def _helpers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the lines of functions that a compiler wrote, as ranges; each ends with a bracket at the margin."""
+    stop = 0
+    for start, line in enumerate(lines):
+        if start >= stop and _HELPER.match(line):
+            is_open = line.count("{") + line.count("(") > line.count("}") + line.count(")")
+            ends = (at for at in range(start + 1, len(lines)) if _ENDS.match(lines[at]))
+            stop = next(ends, start) + 1 if is_open else start + 1
+            yield start, stop
 
 
 def _weighs(line: str) -> bool:

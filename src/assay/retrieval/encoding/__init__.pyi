@@ -14,3 +14,4 @@ from .open import open_encoder as open_encoder
 from .settings import EncoderSettings as EncoderSettings
 from .transformers_encoder import EncodingSteps as EncodingSteps
 from .transformers_encoder import TransformersEncoder as TransformersEncoder
+from .windows import windows_of as windows_of

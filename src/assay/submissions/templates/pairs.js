@@ -8,7 +8,7 @@ const partner = (mark) => {
 };
 const reveal = (mark) => {
   const box = mark.closest(".code");
-  box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+  box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - innerHeight / 4;
 };
 const choose = (mark) => {
   document.querySelectorAll("mark.now").forEach((other) => other.classList.remove("now"));

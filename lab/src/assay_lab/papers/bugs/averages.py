@@ -11,16 +11,20 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay.errors import DataError
-from assay.evaluation import Estimate
+from assay.evaluation import Estimate, ShingleIndex
 from assay.files import write_json
 from assay.models import combined, open_local
 from assay.scores import requests
 from assay.scoring import plan
 from assay.types import Sample
+from assay.unseen import REPEATED
 from assay_lab.bugs import (
     BugSet,
     ControlSet,
@@ -33,7 +37,7 @@ from assay_lab.bugs import (
 from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
 from assay_lab.bugs.study import PAPER_STARTS, Starts, score_names
-from assay_lab.columns import attributes, keyed, text_column, without
+from assay_lab.columns import at_places, attributes, keyed, present, text_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.named_data import named_dataset, named_source
 from assay_lab.experiments.papers import paper
@@ -54,9 +58,13 @@ CONTROLS: Mapping[str, str] = {"new Java repositories": "new-java", "new Python 
 """Column of the paper → name of its files in `--data`."""
 SOURCE_ROOT = "source-root"
 """Name of the folder of checkouts in `--data`."""
+OLDER: Mapping[str, str] = {"new-java": "old-java", "new-python": "old-python"}
+"""Name of new files → name of files of older repositories, in `--data`, whose copies are left out."""
+EVIDENCE = "evidence"
+"""Name of a file of `assay scan` in `--data`."""
 LISTS = "the-stack-*"
 """Pattern of the names of lists of the repositories of a corpus: "the-stack-v1.0"."""
-TAKEN = (*NEEDED, *CONTROLS.values(), SOURCE_ROOT)
+TAKEN = (*NEEDED, *CONTROLS.values(), *OLDER.values(), SOURCE_ROOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,7 @@ class BugSizes:
 
     Attributes:
         texts: most texts of a set; None for all.
+        controls: most files of a set of new repositories, drawn at random; None for as many as of the others.
         starts: of 5-gram accuracy: "all" positions, or the five in 512 tokens of the "paper".
         tokens: model → tokens that it was trained on, in trillions, for Table IV.
         tokenizers: model → family of its tokenizer, for Table IV; without an entry the digest of its vocabulary.
@@ -75,6 +84,7 @@ class BugSizes:
     """
 
     texts: int | None
+    controls: int | None = None
     starts: Starts = "all"
     tokens: Mapping[str, float] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
@@ -87,9 +97,9 @@ class BugSizes:
 SCALES: Mapping[str, BugSizes] = {
     "smoke": BugSizes(3, trained=6, calibrating=24, judged=12, fresh=False),
     "full": BugSizes(60),
-    "paper": BugSizes(None, "paper", trained=200, calibrating=300, judged=1000),
+    "paper": BugSizes(None, controls=250, starts="paper", trained=200, calibrating=300, judged=1000),
 }
-OF_AVERAGES = ("texts", "starts")
+OF_AVERAGES = ("texts", "controls", "starts")
 """Sizes that averages depend on; Table IV has two more, planted bugs have the others."""
 
 Averages = Mapping[str, SideAverages]
@@ -122,9 +132,8 @@ def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, .
     Raises:
         DataError: the scale or a name is unknown, no benchmark was given, or data cannot be read.
     """
-    names = [*BENCHMARKS.values(), *CONTROLS.values(), SOURCE_ROOT]
-    if unknown := sorted(bench.data.keys() - {*names, *lists_of(bench)}):
-        raise DataError(f"--data {unknown[0]}: expected one of {', '.join(names)}")
+    if unknown := sorted(bench.data.keys() - {*TAKEN, EVIDENCE, *lists_of(bench)}):
+        raise DataError(f"--data {unknown[0]}: expected one of {', '.join(TAKEN)}")
     limit = most_texts(bench)
     sets: list[BugSet | ControlSet] = []
     notes: list[str] = []
@@ -137,8 +146,28 @@ def sets_of(bench: Bench) -> tuple[tuple[BugSet | ControlSet, ...], tuple[str, .
         raise DataError(f"no benchmark was given: expected --data NAME=PATH for {' or '.join(NEEDED)}")
     for column, name in CONTROLS.items():
         if name in bench.data:
-            sets.append(ControlSet(column, named_dataset(name, bench.data[name], limit=limit).samples))
+            controls, note = new_files(bench, column, name)
+            sets.append(controls)
+            notes.append(note)
+        elif OLDER[name] in bench.data:
+            raise DataError(f"--data {OLDER[name]}: expected it beside {name}, whose copies of it are left out")
     return tuple(sets), tuple(notes)
+
+
+def new_files(bench: Bench, column: str, name: str) -> tuple[ControlSet, str]:
+    """Return files of new repositories without copies of older ones, as many as the scale has, and a note on them."""
+    sizes = sizes_of(bench, "bugs", SCALES)
+    samples = named_dataset(name, bench.data[name]).samples
+    index = ShingleIndex(text_column(samples))
+    kept = index.first_of_each_kind(REPEATED)
+    if older := bench.data.get(OLDER[name]):
+        kept &= ~index.near_any(text_column(named_dataset(OLDER[name], older).samples), REPEATED)
+    distinct = list(compress(samples, kept))
+    most = min(present((sizes.texts, sizes.controls, len(distinct))))
+    drawn = sorted(np.random.default_rng(0).permutation(len(distinct))[:most].tolist())
+    compared = f"of one another or of {OLDER[name]}" if older else f"of one another; {OLDER[name]} was not named"
+    note = f"{name}: {most} of {len(samples)} files; {len(samples) - len(distinct)} left out as copies {compared}."
+    return ControlSet(column, tuple(at_places(distinct, drawn))), note
 
 
 def bug_set(bench: Bench, column: str, name: str, *, limit: int | None) -> tuple[BugSet, list[str]]:

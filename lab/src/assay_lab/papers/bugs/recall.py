@@ -11,10 +11,11 @@ the path. Departures: the model continues a text, so that base models answer too
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product, repeat
+from functools import partial
+from itertools import product, repeat, starmap
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -26,9 +27,11 @@ from assay.scoring import Opener, Question, ask
 from assay.types import Float64Array, Generator
 from assay_lab.bugs import drawn_pairs
 from assay_lab.bugs.pairs import SamplePair, files_of, issue_of, read_pairs
+from assay_lab.columns import attributes
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.mappings import map_values
 from assay_lab.papers.bugs.averages import label_of, models_of, most_texts
 from assay_lab.papers.printed import value_table
 
@@ -38,7 +41,7 @@ LAYOUT = "swe-bench-lite"
 CHARACTERS = 4000
 """Most characters of an issue that a model reads."""
 FILE, LINES = "file", "lines"
-ENDS = {FILE: "The fix changes the file ", LINES: "This patch fixes it:\n\ndiff --git a/"}
+ENDS = {FILE: "The fix changes the file `", LINES: "This patch fixes it:\n\ndiff --git a/"}
 TOKENS = {FILE: 40, LINES: 240}
 USUAL, HIDDEN = "most frequent file", "file named, not by the issue"
 
@@ -79,12 +82,12 @@ class Answers:
 def recall(bench: Bench) -> Finding:
     """Files and lines of a fix that a model names from the text of the issue alone."""
     limit = most_texts(bench)
-    sets = {name: asked_pairs(place, limit) for name, place in bench.data.items()}
+    sets = map_values(partial(asked_pairs, limit=limit), bench.data)
     rows: list[ValueRow] = []
     for model in models_of(bench):
         bench.watchers.begin(f"{label_of(model)} on {len(sets)} sets")
         generator = Opener().generator(model)
-        answers = {name: answered_from_issues(pairs, generator) for name, pairs in sets.items()}
+        answers = map_values(partial(answered_from_issues, model=generator), sets)
         for name, of_set in answers.items():
             rows.append(ValueRow(f"{label_of(model)}, {name} ({len(of_set.groups)})", of_set.means()))
         for control in filter(answers.__contains__, CONTROLS):
@@ -122,8 +125,8 @@ def asked_pairs(place: Path, limit: int | None) -> tuple[SamplePair, ...]:
 
 def answered_from_issues(pairs: Sequence[SamplePair], model: Generator) -> Answers:
     """Return the answers of a model to both questions on each task."""
-    replies = ask([question_on(pair, kind) for pair, kind in product(pairs, ENDS)], model)
-    values: dict[str, list[float]] = {kind: [] for kind in ENDS}
+    replies = ask(starmap(question_on, product(pairs, ENDS)), model)
+    values: dict[str, list[float]] = defaultdict(list)
     for pair, kind in product(pairs, ENDS):
         reply = replies[question_on(pair, kind)]
         values[kind].append(right_part(pair, kind, reply) if isinstance(reply, str) else np.nan)
@@ -137,7 +140,7 @@ def answered_from_issues(pairs: Sequence[SamplePair], model: Generator) -> Answe
         HIDDEN: np.where(hidden, values[FILE], np.nan),
         "lines of the fix": np.array(values[LINES]),
     }
-    return Answers(tuple(str(pair.fixed.group) for pair in pairs), columns)
+    return Answers(tuple(attributes(pairs, "fixed.group")), columns)
 
 
 def question_on(pair: SamplePair, kind: str) -> Question:

@@ -223,7 +223,8 @@ def residual_figure(bench: Bench) -> Finding:
     else:
         fitted = {measure: regression_of(measure, FAMILIES) for measure in MEASURES}
         notes += ("Fitted on the averages that Tables V and VI print.",)
-    rows, pictures = [], []
+    rows: list[ValueRow] = []
+    pictures: list[Picture] = []
     for measure, model in fitted.items():
         points = np.column_stack([model.fitted, model.residuals])
         spread, largest = float(model.residuals.std()), float(np.abs(model.residuals).max())

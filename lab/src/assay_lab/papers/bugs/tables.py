@@ -1,17 +1,22 @@
-"""Tables II, III, V and VI: models, membership of repositories, average NLL and 5-gram accuracy."""
+"""Tables I, II, III, V and VI: models, membership of repositories, average NLL and 5-gram accuracy."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 from assay.evaluation import Estimate
 from assay.models import open_local
+from assay.scan import read_evidence
 from assay.types import Sample
 from assay_lab.bugs import BugSet, read_repositories, repository_membership
 from assay_lab.bugs.pairs import fixed_sides
-from assay_lab.columns import without
+from assay_lab.columns import attributes, having, keyed, without
 from assay_lab.experiments.bench import Bench
-from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
+from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
+from assay_lab.mappings import enumerated
 from assay_lab.papers.bugs.averages import (
+    BENCHMARKS,
+    EVIDENCE,
     LISTS,
     NEEDED,
     OF_AVERAGES,
@@ -21,12 +26,38 @@ from assay_lab.papers.bugs.averages import (
     averages,
     label_of,
     lists_of,
+    main_texts,
     models_of,
     sets_of,
 )
 from assay_lab.papers.printed import paper_headings, paper_rows, printed_values, value_table
 
 BILLION = 1e9
+
+
+def benchmark_table(bench: Bench) -> Finding:
+    """Year, bugs, lines and stars of the benchmarks, beside those at hand."""
+    sets, notes = sets_of(bench)
+    by_name = keyed(sets, "name")
+    printed = PAPER.tables["table-1"]
+    rows = []
+    for column in printed.values:
+        ours: tuple[Value, ...] = (None, None, None)
+        if column in by_name:
+            texts = main_texts(by_name[column])
+            lines = sum(len(sample.text.splitlines()) for sample in texts)
+            languages = enumerated(dict.fromkeys(filter(None, attributes(texts, "language"))), "{0}")
+            ours = (float(len(texts)), lines / 1000, languages)
+        theirs = [None if value is None or math.isnan(value) else value for value in printed_values(printed, column)]
+        rows.append(ValueRow(column, (*ours, *theirs)))
+    columns = ("texts", "thousand lines", "languages", *paper_headings(printed.columns))
+    return Finding(
+        name="bugs/table-1",
+        title=f"Benchmarks ({PAPER.title}, {printed.source})",
+        tables=(value_table("benchmarks", "Size of the benchmarks", head="benchmark", columns=columns, rows=rows),),
+        notes=("Ours: lines of the texts that are scored; the paper's are of whole projects.", *notes),
+        seeds=(),
+    )
 
 
 def model_table(bench: Bench) -> Finding:
@@ -77,6 +108,9 @@ def stack_table(bench: Bench) -> Finding:
         columns=("repositories", "bugs without a repository"),
         rows=counts,
     )
+    tables = [share_table, count_table]
+    if EVIDENCE in bench.data:
+        tables.append(scanned_table(bench))
     missing = without(versions, lists)
     first_notes = ["The paper asked a service about each repository. The lists of The Stack do not ship with assay."]
     if missing:
@@ -85,9 +119,27 @@ def stack_table(bench: Bench) -> Finding:
     return Finding(
         name="bugs/table-3",
         title=f"Repositories of bug benchmarks in The Stack ({PAPER.title}, Table III)",
-        tables=(share_table, count_table),
+        tables=tuple(tables),
         notes=(*first_notes, *notes),
         seeds=(),
+    )
+
+
+def scanned_table(bench: Bench) -> ValueTable:
+    """Return the share of the bugs that `assay scan` found in a corpus, by benchmark; of those long enough to tell."""
+    tasks = read_evidence(bench.data[EVIDENCE]).tasks
+    rows = []
+    for column, name in BENCHMARKS.items():
+        statuses = attributes(having(tasks, benchmark=name), "status")
+        decided = without(statuses, ("too short to tell",))
+        share = decided.count("found") / len(decided) if decided else None
+        rows.append(ValueRow(column, (share, float(len(decided)), float(len(statuses) - len(decided)))))
+    return value_table(
+        "scanned",
+        "Bugs found in a corpus by assay scan",
+        head="benchmark",
+        columns=("share", "bugs", "too short to tell"),
+        rows=rows,
     )
 
 
@@ -140,13 +192,24 @@ def duplicate_table(ours: Mapping[str, Averages]) -> ValueTable:
 
 
 EXPERIMENTS = (
+    Reproduction(
+        "bugs",
+        "table-1",
+        benchmark_table,
+        needs=NEEDED,
+        takes=TAKEN,
+        models=0,
+        models_with_data=0,
+        seeds=1,
+        keys=("texts", "controls"),
+    ),
     Reproduction("bugs", "table-2", model_table, seeds=1, keys=()),
     Reproduction(
         "bugs",
         "table-3",
         stack_table,
         needs=NEEDED,
-        takes=(*NEEDED, LISTS),
+        takes=(*NEEDED, LISTS, EVIDENCE),
         models=0,
         models_with_data=0,
         seeds=1,

@@ -69,7 +69,8 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
     present = {stratum: str(texts.of(stratum)[0].language) for stratum in texts.strata}
     shown = [stratum for stratum in texts.strata if present[stratum] in languages]
     shown += [heading(language) for language in languages if language not in present.values()]
-    lines, pictures = [], []
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
     for language in shown:
         samples = texts.of(language)
         shares: list[Value] = [None] * (len(COLUMNS) - 1)

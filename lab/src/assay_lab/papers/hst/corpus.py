@@ -3,14 +3,14 @@
 import hashlib
 import random
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from assay.code import functions_in
-from assay.corpora import Document, Origin
+from assay.corpora import Document, Origin, by_function, source_texts
 from assay.evaluation import ShingleIndex, shingles
 from assay.ground_truth import library_root
 from assay_lab.clones import TokenizedText
@@ -83,6 +83,25 @@ def installed_functions() -> Iterator[Document]:
                     )
 
 
+def corpus_functions(place: Path) -> Iterator[Document]:
+    """Yield the distinct functions of a corpus, and its files without functions.
+
+    Raises:
+        DataError: the corpus does not exist or cannot be read.
+    """
+    seen: set[str] = set()
+    for text in by_function(source_texts([str(place)])):
+        if text.text not in seen:
+            seen.add(text.text)
+            origin = Origin("corpus", text.path, first_line=text.first_line)
+            yield Document(text=text.text, language=text.language, kind="function", name=text.name, origins=(origin,))
+
+
+def is_any(_document: Document) -> bool:
+    """Return True: every function of a corpus of the user may be searched for."""
+    return True
+
+
 def package_of(document: Document) -> str:
     """Return the package, or the module of the standard library, of a document."""
     parts = document.origins[0].path.split("/")
@@ -97,15 +116,24 @@ def is_unseen(document: Document) -> bool:
     return not document.origins[0].path.startswith(f"{PACKAGES}/")
 
 
-def search_space(documents: Sequence[Document], *, smallest: int, targets: int, long: int, seed: int) -> SearchSpace:
+def search_space(
+    documents: Sequence[Document],
+    *,
+    smallest: int,
+    targets: int,
+    long: int,
+    seed: int,
+    is_target: Callable[[Document], bool] = is_unseen,
+) -> SearchSpace:
     """Return a random order in which the smallest space has enough long functions for the longest windows.
 
     Args:
         documents: distinct functions.
         smallest: size of the smallest space.
-        targets: functions of it that are searched for, all of the standard library, at most half of them long ones.
+        targets: functions of it that are searched for, at most half of them long ones.
         long: tokens from which a function is a long one.
         seed: of the order.
+        is_target: whether a function may be searched for; those of the standard library alone by default.
     """
     # long functions come first: every space then has enough of them, and each space is a beginning of the next
     order = list(range(len(documents)))
@@ -113,7 +141,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
     cuts: dict[int, TokenizedText] = {}
     longest = min(targets // 2, smallest // 2)
     for at in order:
-        if not is_unseen(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
+        if not is_target(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
             continue
         cut = TokenizedText.of(documents[at].text, documents[at].language)
         if len(cut) >= long:
@@ -126,7 +154,7 @@ def search_space(documents: Sequence[Document], *, smallest: int, targets: int, 
     for at, document in enumerate(ordered[:smallest]):
         if len(searched) == targets:
             break
-        if not is_unseen(document):
+        if not is_target(document):
             continue
         cut = cuts.get(arranged[at]) or TokenizedText.of(document.text, document.language)
         if len(cut) >= SHORTEST:

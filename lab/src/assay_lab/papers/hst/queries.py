@@ -22,6 +22,7 @@ class Query:
         text: of the fragment, altered.
         target: position of the function that it was cut from.
         group: that the function stands in.
+        language: of the function.
         changed: whether the alteration changed anything.
     """
 
@@ -29,26 +30,26 @@ class Query:
     target: int
     group: str
     changed: bool
+    language: str | None = "python"
 
 
-def _same(text: str, donors: Sequence[str], seed: int) -> str:  # noqa: ARG001  all alterations are called alike
-    return text
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A fragment before its alteration: its language, functions that lines may be added from, and a seed."""
+
+    text: str
+    language: str | None
+    donors: Sequence[str]
+    seed: int
 
 
-def _adapted(text: str, donors: Sequence[str], seed: int) -> str:  # noqa: ARG001
-    return adapt(text, seed=seed).text
-
-
-def _renamed(text: str, donors: Sequence[str], seed: int) -> str:  # noqa: ARG001
-    return rename_all(text, "python", seed=seed)
-
-
-def _edited(text: str, donors: Sequence[str], seed: int) -> str:
-    return edit_lines(text, donors, seed=seed)
-
-
-ALTERATIONS: Mapping[Alteration, Callable[[str, Sequence[str], int], str]] = MappingProxyType(
-    {"type 1": _same, "type 2": _adapted, "renamed": _renamed, "type 3": _edited}
+ALTERATIONS: Mapping[Alteration, Callable[[Fragment], str]] = MappingProxyType(
+    {
+        "type 1": lambda cut: cut.text,
+        "type 2": lambda cut: adapt(cut.text, seed=cut.seed).text,
+        "renamed": lambda cut: rename_all(cut.text, cut.language, seed=cut.seed),
+        "type 3": lambda cut: edit_lines(cut.text, cut.donors, seed=cut.seed),
+    }
 )
 """Type 1: as it stands. Type 2: Algorithm 1 of the paper. Renamed: every name by another one. Type 3: a quarter of the
 lines added, removed or moved."""
@@ -68,6 +69,8 @@ def queries(space: SearchSpace, window: int, kind: Alteration, *, most: int, see
         draw = random.Random(f"{seed} {target.at} {window}")  # noqa: S311
         fragment = target.cut.fragment(draw.randrange(len(target.cut) - window + 1), window)
         donors = [draw.choice(space.documents).text for _ in range(DONORS)]
-        text = ALTERATIONS[kind](fragment, donors, seed + target.at)
-        fragments.append(Query(text=text, target=target.at, group=target.group, changed=text != fragment))
+        language = space.documents[target.at].language
+        text = ALTERATIONS[kind](Fragment(text=fragment, language=language, donors=donors, seed=seed + target.at))
+        query = Query(text=text, target=target.at, group=target.group, language=language, changed=text != fragment)
+        fragments.append(query)
     return fragments

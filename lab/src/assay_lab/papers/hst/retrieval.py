@@ -6,27 +6,41 @@ from itertools import islice, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
 
+from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.files import write_text
 from assay.reports import Axes, Series
 from assay.retrieval import open_encoder
 from assay_lab.columns import attributes, having, keyed, present, without
+from assay_lab.evaluation.retrieval import RECALL_AT
 from assay_lab.experiments.bench import RUNS, Bench
 from assay_lab.experiments.finding import Chart, Finding, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.scales import sizes_of
 from assay_lab.mappings import map_values
-from assay_lab.papers.hst.corpus import installed_functions, search_space
+from assay_lab.papers.hst.corpus import (
+    SHORTEST,
+    SearchSpace,
+    corpus_functions,
+    installed_functions,
+    is_any,
+    is_unseen,
+    search_space,
+)
 from assay_lab.papers.hst.queries import ALTERATIONS, Alteration
 from assay_lab.papers.hst.search import WAYS
-from assay_lab.papers.hst.trial import SIZES, TracingTrial, TrialCell, run_trial
+from assay_lab.papers.hst.trial import SIZES, Size, TracingTrial, TrialCell, run_trial
 from assay_lab.papers.printed import value_table
 from assay_lab.result_rows import column
 
 PAPER = paper("hst")
 TRIAL = "trial.json"
 ENCODER = "builtin:fragments"
+CORPUS = "corpus"
+"""Name of the data: code to search in, in place of what is installed."""
+RECALLED = ("union", "HST (paper)", "vector")
+"""Ways whose recall stands in the tables of recall."""
 UNION_GAIN, PAPER_GAIN = "union over the best other", "HST over winnowing (paper)"
 """Rows that compare two ways, paired."""
 DRAWN = ("union", "HST (paper)", "winnowing (paper)", "vector")
@@ -55,11 +69,12 @@ def retrieval(bench: Bench) -> Finding:
     cells = cells_of_seeds(trials)
     spaces = sorted(set(map(itemgetter(0), cells)), reverse=True)
     tables = [quality_table(cells.get((space, kind), {}), space, kind) for space, kind in product(spaces, ALTERATIONS)]
+    recalls = [recall_table(cells.get((spaces[0], kind), {}), spaces[0], kind) for kind in ALTERATIONS]
     return Finding(
         name="hst/retrieval",
         title="How well a search finds the origin of a fragment (HybridSourceTracker, Section IV)",
-        tables=(*tables, *cost_tables(trials)),
-        notes=tuple(notes(trials)),
+        tables=(*tables, *recalls, *cost_tables(trials)),
+        notes=tuple(notes(trials, bench.data.get(CORPUS))),
         seeds=bench.seeds,
         charts=tuple(map(quality_chart, tables[: len(ALTERATIONS)])),
     )
@@ -76,11 +91,31 @@ def trial(bench: Bench, seed: int) -> TracingTrial:
     encoder = open_encoder(next(iter(bench.models), ENCODER))
     folder = bench.out / RUNS / f"retrieval-{Path(bench.scale).stem}-seed-{seed}"
     bench.watchers.begin(f"run {folder.name}")
-    documents = list(islice(installed_functions(), size.corpus))
-    space = search_space(documents, smallest=size.spaces[0], targets=size.targets, long=max(size.windows), seed=seed)
+    space = space_of(bench, size, seed)
     result = run_trial(space, size, encoder, folder=folder, seed=seed, progress=bench.watchers.scoring)
     write_text(folder / TRIAL, result.as_json())
     return result
+
+
+def space_of(bench: Bench, size: Size, seed: int) -> SearchSpace:
+    """Return the functions to search among: those of the user's corpus, else of what is installed.
+
+    Raises:
+        DataError: the corpus cannot be read, or has no function of the length of a window.
+    """
+    corpus = bench.data.get(CORPUS)
+    found = installed_functions() if corpus is None else corpus_functions(corpus)
+    space = search_space(
+        list(islice(found, size.corpus)),
+        smallest=size.spaces[0],
+        targets=size.targets,
+        long=max(size.windows),
+        seed=seed,
+        is_target=is_unseen if corpus is None else is_any,
+    )
+    if not space.targets:
+        raise DataError(f"{corpus}: received {len(space.documents)} functions; expected some of {SHORTEST} tokens")
+    return space
 
 
 def quality_table(cells: "WindowCells", space: int, kind: Alteration) -> ValueTable:
@@ -98,6 +133,22 @@ def quality_table(cells: "WindowCells", space: int, kind: Alteration) -> ValueTa
         head="way",
         columns=list(map("{} tokens".format, windows)),
         rows=list(starmap(ValueRow, map_values(tuple, rows).items())),
+    )
+
+
+def recall_table(cells: "WindowCells", space: int, kind: Alteration) -> ValueTable:
+    """Return recall at N of one space and kind: ways and N in rows, lengths of fragments in columns."""
+    windows = sorted(set(map(itemgetter(0), cells)))
+    rows = []
+    for way, n in product(RECALLED, RECALL_AT):
+        values = [over_seeds(column(attributes(cells[window, way], "quality"), f"recall@{n}")) for window in windows]
+        rows.append(ValueRow(f"{way}, recall@{n}", tuple(values)))
+    return value_table(
+        f"recall-{space}-{kind.replace(' ', '-')}",
+        f"Share of fragments {WORDS[kind]} whose origin is among the first N of {space:,} functions",
+        head="way",
+        columns=list(map("{} tokens".format, windows)),
+        rows=rows,
     )
 
 
@@ -159,9 +210,12 @@ def cost_tables(trials: Sequence[TracingTrial]) -> list[ValueTable]:
     return tables
 
 
-def notes(trials: Sequence[TracingTrial]) -> list[str]:
+def notes(trials: Sequence[TracingTrial], corpus: Path | None) -> list[str]:
     """Return sentences on what was measured on what."""
     first = trials[0]
+    searched = "Searched for: functions of the standard library. Searched among: those and functions of packages."
+    if corpus is not None:
+        searched = f"Searched for and among: functions of the corpus {corpus.name}."
     claim = PAPER.tables["abstract"]
     gain = claim.value("HST over winnowing", column="60 tokens and more, at most")
     union = having(first.cells, way="union", space=first.cells[0].space)
@@ -176,7 +230,7 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
     return [
         brackets,
         "A function counts as found where it, or a near-duplicate of it, is among the first 100 answers.",
-        "Searched for: functions of the standard library. Searched among: those and functions of packages.",
+        searched,
         f"Vectors: {first.encoder}, throughout; the paper's is not published (`--model` takes another).",
         f"Fragments of seed {first.seed}: {', '.join(queries.values())}.",
         *(f"Fragments changed by the alteration {kind}: {', '.join(shares)}." for kind, shares in changed.items()),
@@ -186,4 +240,4 @@ def notes(trials: Sequence[TracingTrial]) -> list[str]:
     ]
 
 
-EXPERIMENTS = (Reproduction("hst", "retrieval", retrieval, models=1, models_with_data=1),)
+EXPERIMENTS = (Reproduction("hst", "retrieval", retrieval, takes=(CORPUS,), models=1, models_with_data=1),)

@@ -20,10 +20,9 @@ from assay.types import Encoder
 from assay_lab.columns import attributes
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality
 from assay_lab.papers.hst.corpus import SearchSpace
-from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, queries
+from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, Query, queries
 from assay_lab.papers.hst.search import WAYS, Way, answers, first_right
 
-LANGUAGE = "python"
 PROFILES = ("paper", "default")
 BATCH = 4096
 """Documents that are added at a time."""
@@ -40,6 +39,8 @@ class Size:
         most: queries in one cell at most.
         timed: queries that are timed one by one.
         corpus: functions read at most, by path, the standard library first; None: all that are installed.
+        layers, batch, steps, warm_up: of a SourceTracker; see `TrackerRecipe`.
+        read: functions that are read to train it.
     """
 
     spaces: tuple[int, ...]
@@ -48,11 +49,18 @@ class Size:
     most: int = 300
     timed: int = 200
     corpus: int | None = None
+    layers: int | None = 9
+    batch: int = 2048
+    steps: int = 2000
+    warm_up: int = 500
+    read: int | None = None
 
 
 SIZES: Mapping[str, Size] = {
-    "smoke": Size((200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500),
-    "full": Size((1_000, 10_000, 100_000)),
+    "smoke": Size(
+        (200,), (15, 60), targets=30, most=20, timed=5, corpus=1_500, layers=1, batch=8, steps=2, warm_up=1, read=400
+    ),
+    "full": Size((1_000, 10_000, 100_000), layers=None, batch=128, steps=32, warm_up=2),
     "paper": Size((1_000, 10_000, 100_000, 1_000_000)),
 }
 """Scale → size."""
@@ -264,7 +272,7 @@ def ranks_of(
             # documents of an index are numbered from 1
             right = frozenset(at + 1 for at in space.right[query.target])
             ranks[name].append(
-                first_right(answers(query.text, LANGUAGE, indexes[way.profile], method=way.method), right)
+                first_right(answers(query.text, query.language, indexes[way.profile], method=way.method), right)
             )
     return Ranks(
         space=documents,
@@ -301,7 +309,7 @@ def timed(
     """Yield time and size of each way, on fragments of 60 tokens with Type-2 alterations."""
     fragments = queries(space, 60, "type 2", most=most, seed=seed)
     for name, way in WAYS.items():
-        seconds = [duration(query.text, indexes[way.profile], way) for query in fragments]
+        seconds = [duration(query, indexes[way.profile], way) for query in fragments]
         sizes = indexes[way.profile].info().bytes
         parts = {"winnowing": ("catalogue", "postings"), "vector": ("catalogue", "vectors")}
         needed = parts.get(way.method, tuple(sizes))
@@ -315,8 +323,8 @@ def timed(
         )
 
 
-def duration(text: str, index: CodeIndex, way: Way) -> float:
+def duration(query: Query, index: CodeIndex, way: Way) -> float:
     """Return the seconds of processor time of one trace, which other programs of the machine do not add to."""
     began = time.process_time()
-    trace(text, index, language=LANGUAGE, method=way.method, top=10)
+    trace(query.text, index, language=query.language, method=way.method, top=10)
     return time.process_time() - began

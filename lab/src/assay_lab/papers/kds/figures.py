@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -76,7 +76,8 @@ def mean_or_none(values: Float64Array) -> float | None:
 
 def decomposed(bench: Bench, number: int, shares: tuple[float, ...]) -> Finding:
     """Return the means of both parts of the score by kind of pair."""
-    lines, pictures = [], []
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
     for source, share in product(sources(bench), shares):
         decomposed_set = pair_parts(bench, source, share)
         for name, matrix in decomposed_set.matrices.items():
@@ -203,7 +204,8 @@ def kds_figure_6(bench: Bench) -> Finding:
 
 def kds_figure_7(bench: Bench) -> Finding:
     """Change of embedding distances by kind of pair."""
-    lines, pictures = [], []
+    lines: list[ValueRow] = []
+    pictures: list[Picture] = []
     for source in sources(bench):
         changes = pair_parts(bench, source, 0.5).changes
         present = {kind: values for kind, values in changes.items() if len(values)}
@@ -222,7 +224,7 @@ def kds_figure_7(bench: Bench) -> Finding:
 
 RUNS = (kds_figure_2, kds_figure_3, kds_figure_4, kds_figure_5, kds_figure_6, kds_figure_7)
 OF_A_SET = ("n", "n_of")
-KEYS: Mapping[int, Sequence[str] | None] = {3: None, 4: (*OF_A_SET, "shares")}
+KEYS: Mapping[int, tuple[str, ...] | None] = {3: None, 4: (*OF_A_SET, "shares")}
 """Number of a figure → the sizes that it reads; the others draw one subset at shares of their own."""
 EXPERIMENTS = tuple(
     Reproduction(

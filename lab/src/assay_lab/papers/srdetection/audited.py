@@ -15,9 +15,9 @@ from assay.errors import DataError, ModelError
 from assay.evaluation import Estimate
 from assay.files import write_json
 from assay.models import CachedScorer, StatisticsCache, cached_generator, combined, open_local
-from assay.scores import requests
+from assay.scores import ModelRole, requests
 from assay.scoring import plan, score_samples
-from assay.types import Float64Array, Sample
+from assay.types import Float64Array, LogProbScorer, Sample
 from assay_lab.columns import group_column
 from assay_lab.experiments.bench import AUDITED, Bench
 from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow
@@ -37,9 +37,9 @@ BENCHMARKS = tuple(TITLES)
 Sets = Mapping[str, Sequence[Sample]]
 
 
-def code_of(bench: Bench) -> dict[str, Sequence[Sample]]:
+def code_of(bench: Bench) -> dict[str, list[Sample]]:
     """Return the texts of each benchmark of a bench."""
-    limit = bench.configurations[0].data.limit
+    limit = bench.sizes.get("srdetection", {}).get("texts")  # of a rehearsal; else all
     sets = {}
     for name, place in bench.data.items():
         part = "solution" if {name, str(place)} & PROSE else None
@@ -70,6 +70,8 @@ def audit_finding(bench: Bench, name: str, title: str, *, score: str, printed: P
         try:
             own = shares_of(bench, model, sets, score=score)
         except ModelError as reason:
+            if bench.is_rehearsal:  # which is to show that every model runs
+                raise
             left_out.append(f"{label} was not audited: {reason}")
             continue
         theirs: list[Value] = []
@@ -115,7 +117,7 @@ def shares_of(bench: Bench, model: str, sets: Sets, *, score: str) -> dict[str, 
         folder.mkdir(parents=True, exist_ok=True)
         with StatisticsCache(folder / STATISTICS) as cache, opened_rewriter(folder, judging, opened) as rewriter:
             generator = cached_generator(opened, cache, digest=opened.generation_digest)
-            scorers = {"target": CachedScorer(opened, cache)}
+            scorers: Mapping[ModelRole, LogProbScorer] = {"target": CachedScorer(opened, cache)}
             work = plan(requests(score), scorers, generator=generator, rewriter=rewriter)
             for name in missing:
                 bench.watchers.begin(f"{model} on {name}")

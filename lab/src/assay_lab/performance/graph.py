@@ -1,0 +1,147 @@
+"""Search by the graph over vectors beside a comparison of all: what it finds, what it costs, how it grows.
+
+The vectors are those of whole functions and of their windows of 30 tokens, of the standard library and of installed
+packages, by `builtin:fragments`; each is a document of its own. Queries are fragments of 60 tokens of functions of the
+standard library, as they stand and with every name replaced. Recall@100 is the share of the 100 nearest, by all
+cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. Each size
+is kept in the folder `work`, so a run that was stopped continues.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import require
+from assay.files import write_json
+from assay.retrieval import VectorIndex, open_encoder, vectors
+from assay.retrieval.encoding import windows_of
+from assay.types import Float32Array
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
+from assay_lab.measuring import percentiles
+from assay_lab.papers.hst.corpus import installed_functions
+from assay_lab.performance.many_functions import found
+from assay_lab.performance.vectors import fragments, rename
+
+NEAREST, GATE = 100, 400
+"""Nearest that recall counts, and documents that a trace asks for."""
+AT_ONCE = 8192
+Documents = NDArray[np.int64]
+
+
+def distinct_texts(most: int) -> Iterator[str]:
+    """Yield distinct functions and windows of them."""
+    seen: set[int] = set()
+    for document in installed_functions():
+        for text in (document.text, *windows_of(document.text)):
+            if hash(text) not in seen:
+                seen.add(hash(text))
+                yield text
+        if len(seen) >= most:
+            return
+
+
+def encoded(most: int, path: Path) -> NDArray[np.float16]:
+    """Return the vectors, [n, d], in random order; those of an earlier run are read."""
+    if not path.exists():
+        encoder, texts, parts = open_encoder(), islice(distinct_texts(most), most), []
+        while batch := list(islice(texts, AT_ONCE)):
+            parts.append(encoder.encode(batch).astype(np.float16))
+        made = np.concatenate(parts)
+        np.save(path, made[np.random.default_rng(0).permutation(len(made))])
+    stored: NDArray[np.float16] = np.load(path, mmap_mode="r")
+    return stored
+
+
+def queries(count: int) -> dict[str, Float32Array]:
+    """Return kind of query → vectors of fragments."""
+    _, texts = zip(*fragments(list(islice(found(), 12_000)), count), strict=True)
+    encoder = open_encoder()
+    return {"as it stands": encoder.encode(texts), "every name replaced": encoder.encode(list(map(rename, texts)))}
+
+
+def built(rows: NDArray[np.float16], folder: Path) -> tuple[VectorIndex, float]:
+    """Return an index of rows with its graph, and the seconds that the graph took."""
+    index = VectorIndex.create(folder, rows.shape[1])
+    for start in range(0, len(rows), AT_ONCE):
+        part = rows[start : start + AT_ONCE].astype(np.float32)
+        index.add(np.arange(start, start + len(part)), part)
+    index.compact()
+    began = time.process_time()
+    with patch.object(vectors, "GRAPH_FROM", 1):
+        index.connect()
+    seconds = time.process_time() - began
+    index.commit()
+    return index, seconds
+
+
+def answers_of(search: Callable[[Float32Array], Documents], asked: Float32Array) -> tuple[list[Documents], list[float]]:
+    """Return the answers and the seconds of each."""
+    answers, seconds = [], []
+    search(asked[0])  # what is compiled or mapped at the first call does not count
+    for query in asked:
+        began = time.thread_time()
+        answers.append(search(query))
+        seconds.append(time.thread_time() - began)
+    return answers, seconds
+
+
+def measured(index: VectorIndex, asked: dict[str, Float32Array]) -> Iterator[dict[str, object]]:
+    """Yield a row for each kind of query."""
+    for kind, own in asked.items():
+        row: dict[str, object] = {"queries": kind, "asked": len(own)}
+        truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
+        graph, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
+        row |= {f"graph_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(graph, truth, strict=True)]
+        row |= {"recall_100": float(np.mean(shares)), "least_recall": min(shares)}
+        kept, index.graph = index.graph, None
+        signs, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
+        index.graph = kept
+        row |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(signs, truth, strict=True)]
+        yield row | {"signs_recall_100": float(np.mean(shares))}
+
+
+def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
+    """The graph over vectors: recall of the 100 nearest, time of a search, and cost of building, by size."""
+    require("usearch", purpose="the graph over vectors")
+    sizes, count = scale
+    rows_of_all = encoded(max(sizes), data[WORK] / f"vectors-{max(sizes)}.npy")
+    asked = queries(count)
+    results: list[dict[str, object]] = []
+    for size in sizes:
+        path = data[WORK] / f"rows-{size}.json"
+        if not path.exists():
+            with tempfile.TemporaryDirectory(dir=data[WORK]) as folder:
+                index, seconds = built(rows_of_all[:size], Path(folder) / "vectors")
+                graph = int(index.described["graph"]["bytes"])
+                about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
+                about["graph_bytes_a_vector"] = graph / len(index)
+                write_json(path, [about | row for row in measured(index, asked)])
+        results += json.loads(path.read_text("utf-8"))
+    return Result(results)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="performance/graph",
+        run=run,
+        scales={"smoke": ((2_000,), 10), "full": ((100_000, 300_000, 1_000_000), 200)},
+        columns=(
+            "vectors",
+            "queries",
+            "recall_100",
+            "graph_p50_ms",
+            "graph_p99_ms",
+            "signs_p50_ms",
+            "building_seconds",
+        ),
+    ),
+)

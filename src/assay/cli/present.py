@@ -29,6 +29,7 @@ def show(
     page: Path | None = None,
     *,
     summary: bool = False,
+    whole: bool = False,
     err: bool = False,
     width: int = WIDE,
 ) -> None:
@@ -39,6 +40,7 @@ def show(
         form: its format; None for the one that the command line names.
         page: of the report, named after a table.
         summary: print tables only with --verbose; always so where the report has an answer.
+        whole: print tables all the same.
         err: print on standard error, because standard output holds the result itself.
         width: of its lines in a pipe.
     """
@@ -50,7 +52,7 @@ def show(
     if settings.quiet:
         print_statement(report, console)
         return
-    if (summary or report.answer is not None) and not settings.verbose:
+    if (summary or report.answer is not None) and not (settings.verbose or whole):
         print_summary(report, console)
     else:
         print_report(report, console)

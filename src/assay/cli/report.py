@@ -32,4 +32,4 @@ def report_command(
     if len(runs) == 1 and settings == ReportSettings():
         present_run(runs[0])
     else:
-        show(report(*runs, settings=settings).describe())
+        show(report(*runs, settings=settings).describe(), whole=settings.statement)

@@ -119,7 +119,8 @@ class FormTest:
     def is_familiar_at(self, level: float) -> bool:
         """Return the same at another level of the error of the residual; the margin stays that of the placebos."""
         residual = self.residual
-        return residual.estimate.value - stdtrit(residual.freedom, 1 - level) * residual.error > self.margin
+        half = float(stdtrit(residual.freedom, 1 - level)) * residual.error
+        return residual.estimate.value - half > self.margin
 
     @property
     def rules_out(self) -> bool:

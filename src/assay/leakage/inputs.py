@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypedDict
 
 from assay.evaluation import RESAMPLES, BlindBaseline
 from assay.leakage.calibration_file import UnseenScores
+from assay.leakage.looks import looks_at
 from assay.leakage.negative_control import Control
 from assay.leakage.texts import doses_of, is_labelled
 from assay.models import CachedLogProbScorer
@@ -152,6 +153,8 @@ class AuditInputs:
         if decision.whole or decision.weights != "none":
             return False
         if is_labelled(self.samples) or doses_of(self.samples) is not None:
+            return False
+        if next(looks_at(len(self.samples), 1.0)).texts == len(self.samples):
             return False
         tested = self.headline is not None and self.headline.definition.access != "black"
         return tested and isinstance(self.plan.models["target"], CachedLogProbScorer)

@@ -73,6 +73,7 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
         test=test,
         form=form,
         release=evidence.release,
+        same_form=inputs.comparison.same_form,
         level=inputs.decision.level,
         notes=score_notes(name, measured.counts, ranking),
     )

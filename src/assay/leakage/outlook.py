@@ -11,7 +11,7 @@ from assay.leakage.settings import AuditSettings
 from assay.leakage.texts import AuditedTexts, groups_of
 from assay.leakage.verdict import texts_differ
 from assay.progress import inform
-from assay.reports import decimal, number_of, percent
+from assay.reports import number_of, percent
 from assay.types import Sample, texts_of
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
         return Outlook(lines, f"{texts.dataset.name}: {NO_VERDICT}" if nothing else None)
     blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
     by_form = not same_form and (settings.parent is not None or texts_differ(blind))
-    if by_form and request.score == TESTED_SCORE:
-        lines = (*lines, _power(texts, parent=settings.parent is not None))
+    if by_form and request.score == TESTED_SCORE and settings.parent is not None:
+        lines = (*lines, _power(texts))
     if settings.release is not None:  # its test needs no unseen text
         return Outlook(lines, blind=blind)
     foregone = _too_few_groups(texts, by_form=by_form)
@@ -80,7 +80,7 @@ def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draw
 
 
 def _ways(texts: AuditedTexts, settings: AuditSettings, *, same_form: bool) -> Iterator[str]:
-    yield "what would settle the question, the surest first:"
+    yield f"what would settle whether {texts.dataset.name} was trained on, the surest first:"
     present = {
         "release": settings.release is not None,
         "parent": settings.parent is not None,
@@ -91,14 +91,13 @@ def _ways(texts: AuditedTexts, settings: AuditSettings, *, same_form: bool) -> I
         yield f"- {words}: {how.format(benchmark=texts.dataset.name)}{' (given)' * present.get(name, False)}"
 
 
-def _power(texts: AuditedTexts, *, parent: bool) -> str:
-    """Return how often the residual finds a leak."""
+def _power(texts: AuditedTexts) -> str:
+    """Return how often the residual finds a leak with the parent."""
     groups = texts.unseen_groups
-    chance = percent(power(max(2, groups), parent=parent))
-    second = "with the parent" if parent else "without a parent"
+    chance = percent(power(max(2, groups), parent=True))
     return (
-        f"{second}, and {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen "
-        f"twice, is found in {chance} of cases"
+        f"with the parent and {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, "
+        f"seen twice, is found in {chance} of cases"
     )
 
 
@@ -113,8 +112,8 @@ def _has_other_test(request: "RequestedAudit") -> bool:
 def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
     shown = "nothing shows that the texts are alike"
     if blind.ranking is not None:
-        area = decimal(round(blind.ranking.auroc.value, 2))
-        shown = f"the texts alone tell the benchmark from the unseen text (AUROC {area}; .5 is chance)"
+        pairs = percent(blind.ranking.auroc.value)
+        shown = f"the texts alone tell the benchmark from the unseen text (in {pairs} of pairs; half is chance)"
     groups = max(2, texts.unseen_groups)
     small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))
     return (

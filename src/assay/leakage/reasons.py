@@ -76,6 +76,7 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "any": lambda _: True,
     "nothing scored": lambda summary: not summary.scored,
     "few samples": _has_few_samples,
+    "same form": lambda summary: summary.same_form,
     "interval": lambda summary: summary.test is not None and summary.test.share.estimate.has_interval,
     "control below chance": lambda summary: _is_below_chance(summary.control),
     "control unclear": lambda summary: _is_unclear(summary.control),

@@ -217,6 +217,7 @@ class ScoreSummary:
         form: the residual of the benchmark beside placebos; None where it does not decide.
         release: what the lot of a randomised release shows; None without one.
         decision: the verdict by this score, made once, see `assay.leakage.verdict`.
+        same_form: the unseen text has the form of the benchmark.
         level: largest p-value of a significant result, where the benchmark was looked at more than once; else None.
         notes: sentences on this score that a reader needs.
     """
@@ -234,6 +235,7 @@ class ScoreSummary:
     test: UnseenTest | None = None
     form: FormTest | None = None
     release: ReleaseEvidence | None = None
+    same_form: bool = False
     level: float | None = None
     notes: tuple[str, ...] = ()
 

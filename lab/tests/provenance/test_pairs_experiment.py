@@ -38,7 +38,7 @@ def test_every_disguise_has_a_row(solutions):
 
 def test_a_course_counts_its_copies():
     tasks = {str(task): [solution(31 * task + at) for at in range(12)] for task in range(3)}
-    row = course_row(tasks, "python", 2, 0)
+    row = course_row(tasks, "python", number=2, seed=0)
     assert row["courses"] == 2
     assert set(row["ways"]) == {*WAYS, "false"}
     assert row["whole"] <= 2

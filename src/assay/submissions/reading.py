@@ -152,7 +152,7 @@ def _students(names: Iterable[str]) -> dict[str, str]:
 
 def _student_key(name: str) -> tuple[str, str]:
     """Return the student of a file and the number that his course system gave him; "" without one."""
-    first, _, below = name.partition("/")
+    first, _, below = name.lstrip("/").partition("/")
     layout = _MOODLE.fullmatch(first) or _CANVAS.fullmatch(first)
     if layout:
         return layout["name"], layout["id"]

@@ -287,10 +287,10 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     for language in ENDINGS:
         tasks = solutions(data["solutions"], language, 2) if "solutions" in data else {}
         if tasks:
-            sets += program_sets(tasks, language, per_language, seed)
+            sets += program_sets(tasks, language, number=per_language, seed=seed)
         large = {task: texts for task, texts in tasks.items() if len(texts) >= STUDENTS[0]}
         if len(large) > 1:
-            rows.append(course_row(large, language, courses, seed))
+            rows.append(course_row(large, language, number=courses, seed=seed))
         count = sum(map(len, tasks.values()))
         notes.append(f"{language}: {len(tasks)} tasks with {count} solutions, {len(large)} of them for courses")
     missing = sorted({"dolos", "copydetect"} - set(data))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from assay.cli.completing import complete_languages
 from assay.cli.options import output_file, writable_folder
 from assay.cli.terminal import echo
 from assay.errors import DataError
+
+if TYPE_CHECKING:
+    from assay.submissions import Submission
 
 FORMS = (".html", ".htm", ".csv")
 
@@ -51,7 +54,7 @@ def pairs_command(
     from assay.api import compare_students
     from assay.cli.present import chosen_format, show
     from assay.files import write_text
-    from assay.reports import number_of, render_csv
+    from assay.reports import render_csv
     from assay.submissions import render_page, write_pages
 
     if out is not None and out.suffix.lower() not in FORMS:
@@ -60,12 +63,7 @@ def pairs_command(
         code, template=template or (), earlier=earlier or (), language=language, anonymous=anonymous
     )
     left = list(comparison.not_compared())
-    with_code = [submission for submission in comparison.read if submission.files]
-    if len({submission.student for submission in with_code}) < 2:  # noqa: PLR2004  a pair
-        more = f"; {len(left) - 1:,} more without" if len(left) > 1 else ""
-        reasons = f" ({left[0]}{more})" if left else ""
-        received = number_of(len(with_code), "submission")
-        raise DataError(f"received {received}{reasons}, expected those of at least 2 students")
+    _check_students(comparison.read, left)
     report, form = comparison.describe(), chosen_format()
     if out is not None:
         is_table = out.suffix.lower() == ".csv"
@@ -78,6 +76,23 @@ def pairs_command(
     for line in comparison.lines():
         echo(line)
     _echo_ends([out, pages], [*left, *comparison.remarks()])
+
+
+def _check_students(read: "Sequence[Submission]", left: Sequence[str]) -> None:
+    """Make sure that there are two students to compare.
+
+    Raises:
+        DataError: fewer have code.
+    """
+    with_code = [submission for submission in read if submission.files]
+    if len({submission.student for submission in with_code}) > 1:
+        return
+    reasons = ""
+    if left:
+        more = f"; {len(left) - 1:,} more without" if len(left) > 1 else ""
+        reasons = f" ({left[0]}{more})"
+    submissions = "submission" if len(with_code) == 1 else "submissions"
+    raise DataError(f"received {len(with_code)} {submissions}{reasons}, expected those of at least 2 students")
 
 
 def _echo_ends(written: Sequence[Path | None], left: Sequence[str]) -> None:

@@ -141,10 +141,8 @@ def samples_from(
     # rows of JSON may lack columns: the table has the columns of all of them
     columns = tuple(dict.fromkeys(chain.from_iterable(table)))
     texts = _text_columns(mapping.text, columns, source)
-    if mapping.text is None and texts[0] != TEXT_COLUMNS[0]:
-        taken = " + ".join(map(repr, texts))
-        alone = ", without its prompt" * (texts[0].casefold() == SOLUTION)
-        note(f"the text was taken from the column {taken}{alone}; --columns text=NAME names another")
+    if mapping.text is None:
+        _note_columns(texts, note)
     for column in filterfalse(columns.__contains__, texts):
         check_nested(table, column, source)
     ids = _ids(mapping.id, columns, source)
@@ -156,25 +154,34 @@ def samples_from(
     # a prompt and its solution stay, for scores of the one given the other
     if mapping.text is not None or len(texts) == 1:
         used |= set(texts)
-    missing = 0
+    missing, named = 0, language
     for number, row in enumerate(table):
         if isinstance(row, UnreadRow):
             yield Sample(row.name, text="")
             continue
         text, absent = _text(row, texts, f"{source}: row {number + 1}")
         missing += absent
-        named = row.get(language_column) if language_column else language
+        if language_column:
+            named = row.get(language_column)
         yield Sample(
             id=f"{name}/{number}" if ids is None else _id(row, ids, f"{source}: row {number + 1}"),
             text=text,
             language=language_named(str(named)) if named else None,
             label=labels[number],
             group=groups[number],
-            metadata={column: value for column, value in row.items() if column not in used},
+            metadata=dict(filterfalse(lambda item: item[0] in used, row.items())),
         )
     if missing:
         records = "1 record has" if missing == 1 else f"{missing} records have"
         note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
+
+
+def _note_columns(texts: Sequence[str], note: Note) -> None:
+    """Say which columns the text was taken from, unless it is the usual one."""
+    if texts[0] != TEXT_COLUMNS[0]:
+        alone = ", without its prompt" * (texts[0].casefold() == SOLUTION)
+        columns = " + ".join(map(repr, texts))
+        note(f"the text was taken from the column {columns}{alone}; --columns text=NAME names another")
 
 
 def _ids(requested: str | None, columns: Sequence[str], source: str) -> str | None:

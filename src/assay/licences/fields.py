@@ -80,12 +80,21 @@ def of_fields(words: str, classifiers: Iterable[str]) -> str | None:
     table = CLASSIFIERS if field else CLASSIFIERS_ALONE
     if names == {"Other/Proprietary License"}:
         return PROPRIETARY
-    # a classifier that names no single licence makes the whole statement unknown, unless the field says which
     classified = " OR ".join(sorted(map(table.__getitem__, names & table.keys())))
-    if field is None and names <= table.keys():
-        return classified or None
-    if field is None or not names:
-        return field
+    if field is None:
+        # a classifier that names no single licence makes the whole statement unknown
+        return (names <= table.keys() and classified) or None
+    return _of_both(field, classified, words) if names else field
+
+
+def _of_both(field: str, classified: str, words: str) -> str | None:
+    """Return what a short field and classifiers state together.
+
+    Args:
+        field: licence of the field.
+        classified: of the classifiers; "" where they name no single one.
+        words: of the field.
+    """
     if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
         return all_known([field, classified])
     # "GPL-3" names no version word, and the classifier does

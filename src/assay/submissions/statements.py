@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
+from operator import itemgetter
 
 from assay.languages import LANGUAGES, lexical_rules
 from assay.retrieval import Source, find_regions, tokens
@@ -237,12 +238,15 @@ class _Normal:
         yield from self._statement("?", [name, ("<", start, stop), *bounds[min(1, len(bounds) - 1)]])
         yield from self._statement("", [name, ("+=", start, stop), *step])
 
+    def _is_silent(self, word: str) -> bool:
+        return word in SILENT or (word in MODIFIERS and word in self.reserved)
+
     def _statement(self, kind: str, part: Sequence[CodeToken]) -> Iterator[Statement]:
         if not part:
             return
         bag, numbers, names = list[str](), list[str](), Counter[str]()
-        for word, is_call in _expanded([word for word, _, _ in part]):
-            if word in SILENT or (word in MODIFIERS and word in self.reserved):
+        for word, is_call in _expanded(list(map(itemgetter(0), part))):
+            if self._is_silent(word):
                 continue
             if word in WORDS:
                 bag.append(WORDS[word])

@@ -7,6 +7,7 @@ checks that: what is measured is who recognises the copy.
 import random
 import re
 from collections.abc import Callable, Mapping
+from itertools import chain
 
 from assay.languages import LANGUAGES
 from assay_lab.clones import rename_all, seeded_random, strip_comments
@@ -50,7 +51,7 @@ def renaming(text: str, language: str, draw: random.Random) -> str:
     imported = re.findall(r"^\s*(?:import|from|#include|using|package)\b.*", text, re.MULTILINE)
     declared = re.findall(r"\b(?:def|class|struct|interface|enum|self\.|this\.)\s*(\w+)", text)
     declared += re.findall(r"[\w>\]]\s+[&*]*(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)
-    libraries = {name for names in used for name in names}.difference(declared)
+    libraries = set(chain.from_iterable(used)).difference(declared)
     spare = LANGUAGES[language].unavailable | libraries | set(re.findall(r"\w+", "\n".join(imported)))
     return rename_all(text, language, seed=draw.randrange(1000), spare=spare | {"cin", "cout", "endl", "std", "string"})
 

@@ -19,7 +19,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from sklearn.metrics import roc_auc_score
 from assay.corpora import SourceText
 from assay.submissions import Comparison, Submission, compare_submissions
 from assay_lab.clones import seeded_random, strip_comments
+from assay_lab.columns import at_places
 from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.obfuscations import KINDS, disguised
 
@@ -98,28 +100,41 @@ class ProgramSet:
 
 def independent(texts: Sequence[str], language: str) -> list[str]:
     """Return the solutions of a task without those that share rare lines, names or messages with an earlier one."""
-    runs, words = list[set[str]](), list[set[str]]()
-    for text in texts:
-        code = strip_comments(text, language)
-        lines = ["".join(line.split()) for line in code.splitlines()]
-        lines = [line for line in lines if len(line) > 3]
-        runs.append({"\n".join(lines[at : at + 4]) for at in range(len(lines) - 3)})
-        names = re.findall(r"[A-Za-z_]\w{2,}", re.sub(r"(['\"]).*?\1", "", code))
-        words.append({*names, *(match[2] for match in re.finditer(r"(['\"])(.{8,}?)\1", code))})
-    with_lines, with_words = (Counter(part for parts in sets for part in parts) for sets in (runs, words))
-    is_small = len(texts) < STUDENTS[0]  # few tell nothing about what is rare
+    codes = [strip_comments(text, language) for text in texts]
+    runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
+    if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
+        rare_runs, rare_words = set[str]().union(*runs), set[str]()
+    else:
+        rare_runs, rare_words = _of_two(runs), _of_two(words)
     kept: list[int] = []
     for at in range(len(texts)):
-        lines_of_two = {lines for lines in runs[at] if with_lines[lines] == 2 or is_small}
-        words_of_two = {word for word in words[at] if with_words[word] == 2 and not is_small}
         for other in kept:
             # a word of five letters, or two shorter ones
-            letters = sum(min(len(word), 5) - 2 for word in words_of_two & words[other])
-            if lines_of_two & runs[other] or letters > 1:
+            letters = sum(min(len(word), 5) - 2 for word in rare_words & words[at] & words[other])
+            if rare_runs & runs[at] & runs[other] or letters > 1:
                 break
         else:
             kept.append(at)
-    return [texts[at] for at in kept]
+    return at_places(texts, kept)
+
+
+def _runs_of_lines(code: str) -> set[str]:
+    """Return each four lines that follow each other, without white space and short lines."""
+    lines = [line for line in map("".join, map(str.split, code.splitlines())) if len(line) > 3]
+    return {"\n".join(lines[at : at + 4]) for at in range(len(lines) - 3)}
+
+
+def _words(code: str) -> set[str]:
+    """Return the names and the longer literals."""
+    names = re.findall(r"[A-Za-z_]\w{2,}", re.sub(r"(['\"]).*?\1", "", code))
+    literals = map(itemgetter(1), re.findall(r"(['\"])(.{8,}?)\1", code))
+    return {*names, *literals}
+
+
+def _of_two(sets: Sequence[set[str]]) -> set[str]:
+    """Return what exactly two of the sets hold."""
+    counts = Counter(chain.from_iterable(sets))
+    return {part for part, count in counts.items() if count == 2}
 
 
 def solutions(folder: Path, language: str, fewest: int) -> Tasks:
@@ -148,7 +163,7 @@ def program_sets(tasks: Tasks, language: str, number: int, seed: int) -> Iterabl
                 break
         sources = draw.sample(range(len(texts)), min(COPIES, len(texts)))
         for kind in KINDS:
-            copies = [disguised(texts[source], kind, language, seed) for source in sources]
+            copies = [disguised(texts[source], kind, language, seed=seed) for source in sources]
             yield ProgramSet(language, kind, texts=(*texts, *copies), tasks=tuple(owners), sources=tuple(sources))
 
 
@@ -240,7 +255,7 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         counts["quiet"] += not quiet.pairs
         counts["pairs"] += len(quiet.pairs)
         kind = KINDS[at % len(KINDS)]
-        copied = [disguised(text, kind, language, at) for text in students[0]]
+        copied = [disguised(text, kind, language, seed=at) for text in students[0]]
         size_of_one = students[0][0].count("\n") + 1
         counts["whole"] += _stands_out([*texts[:-1], "\n".join(copied)], language)
         is_found = _stands_out([*texts[:-1], "\n".join([copied[0], *students[-1][1:]])], language)
@@ -259,7 +274,7 @@ def _stands_out(texts: Sequence[str], language: str) -> bool:
 
 def _named_pairs(comparison: Comparison) -> set[tuple[str, str]]:
     pairs = {(comparison.name(pair.first), comparison.name(pair.second)) for pair in comparison.pairs}
-    return pairs | {pair for group in comparison.identical for pair in combinations(sorted(group), 2)}
+    return pairs | set(chain.from_iterable(combinations(sorted(group), 2) for group in comparison.identical))
 
 
 def _ways(students: Sequence[Sequence[str]], language: str, draw: random.Random) -> Counter[str]:
@@ -267,7 +282,7 @@ def _ways(students: Sequence[Sequence[str]], language: str, draw: random.Random)
     texts = list(map("\n".join, students))
     expected = {}
     for at, (way, kind) in enumerate(WAYS.items()):
-        copied = [disguised(text, kind, language, draw.randrange(1000)) for text in students[at]]
+        copied = [disguised(text, kind, language, seed=draw.randrange(1000)) for text in students[at]]
         if way == "one task":
             copied[1:] = students[-1 - at][1:]
         texts[-1 - at] = "\n".join(copied)

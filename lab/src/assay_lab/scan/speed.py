@@ -49,12 +49,12 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
     size, small, repeats = scale
     named = [f"{name}={data[name]}" for name in (*CHOSEN_ON, *CONFIRMED_ON) if name in data]
     tasks = read_tasks(named)
-    corpus = list(_rows(data["packages"], tasks, random.Random(seed), size))  # noqa: S311  a draw of an experiment
+    corpus = list(_rows(data["packages"], tasks, draw=random.Random(seed), size=size))  # noqa: S311  a draw of an experiment
     paths = _files(corpus, data["work"])
     matchers = {way: Matcher(tasks, blind=blind) for way, blind in WAYS.items()}
     rows = [*_formats(paths, matchers, repeats)]
     shown = list(islice(corpus, sum(1 for _ in _first(corpus, small))))
-    rows += _beside_datatrove(shown, tasks, matchers, data)
+    rows += _beside_datatrove(shown, tasks, matchers=matchers, data=data)
     rows += _workers(paths["plain"], matchers["words and tokens"], data["work"])
     tables = sorted(map(str, data["tables"].iterdir())) if "tables" in data else []
     rows.append(fresh(_memory, [*named, *tables], str(paths["zst"])))

@@ -6,6 +6,7 @@ looked for in addition, so a statement that was taken for one without effect cos
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from assay.corpora import lines_of
 
@@ -35,13 +36,7 @@ def without_dead_statements(text: str, *, constants: bool = False) -> str | None
         constants: leave out only what is made of numbers and literals, not what its author computed in vain.
     """
     lines = lines_of(text)  # each with its end
-    targets = {}
-    for at, line in enumerate(lines):
-        assignment = _ASSIGNMENT.fullmatch(line.rstrip())
-        if assignment and _is_whole(line) and not _NO_DECLARATION.match(line):
-            targets[at] = assignment["name"]
-    if constants:
-        targets = {at: name for at, name in targets.items() if not _VARIABLE.search(lines[at].partition("=")[2])}
+    targets = _assigned(lines, constants=constants)
     dead = {at for at, line in enumerate(lines) if line.strip() and _VALUE.fullmatch(line.rstrip()) and _is_whole(line)}
     is_read = Counter(_NAME.findall(text))
     # a value that only dead statements read is dead too, so they are taken out until nothing changes
@@ -55,6 +50,18 @@ def without_dead_statements(text: str, *, constants: bool = False) -> str | None
     for at in dead:
         lines[at] = "\n"
     return "".join(lines)
+
+
+def _assigned(lines: Sequence[str], *, constants: bool) -> dict[int, str]:
+    """Return the lines that do nothing but assign a name, with the name; `constants` as in the caller."""
+    targets = {}
+    for at, line in enumerate(lines):
+        assignment = _ASSIGNMENT.fullmatch(line.rstrip())
+        if not assignment or not _is_whole(line) or _NO_DECLARATION.match(line):
+            continue
+        if not (constants and _VARIABLE.search(line.partition("=")[2])):
+            targets[at] = assignment["name"]
+    return targets
 
 
 def _unread(targets: dict[int, str], is_read: Counter[str]) -> set[int]:

@@ -154,7 +154,8 @@ def samples_from(
     # a prompt and its solution stay, for scores of the one given the other
     if mapping.text is not None or len(texts) == 1:
         used |= set(texts)
-    missing, named = 0, language
+    missing = 0
+    named: object = language
     for number, row in enumerate(table):
         if isinstance(row, UnreadRow):
             yield Sample(row.name, text="")

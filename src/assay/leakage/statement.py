@@ -106,7 +106,7 @@ def sentence(audit: Audit) -> str:
 def figures_of(audit: Audit) -> str:
     """Return the figures behind the statement, in sentences."""
     decision, bound, share = audit.decision, audit.upper_bound(), audit.share
-    sentences = [] if decision.explanation is None else [decision.explanation]
+    sentences = [decision.explanation]
     if bound is not None:
         sentences.append(bound_sentence(bound))
     if decision.verdict is Verdict.FAMILIAR and share is not None:

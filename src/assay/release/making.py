@@ -219,7 +219,7 @@ def committed_release(
     group = columns.group
     clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages=languages, group=group)
     packages = packages_in(settings.packages)
-    if packages is not None and "python" not in languages:
+    if packages and "python" not in languages:
         raise DataError(f"--packages {settings.packages}: no task is in Python, so no test imports them")
     plan = _CopyPlan(
         rows=rows,

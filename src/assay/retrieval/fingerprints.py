@@ -1,10 +1,7 @@
 """Fingerprints of a source text, with their places."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from dataclasses import dataclass
 
 from assay.languages import lexical_rules
 from assay.retrieval.canonical import Canonical, Form, characters
@@ -12,7 +9,7 @@ from assay.retrieval.hashing import GRAM_HASHES, Hashes
 from assay.retrieval.profiles import Channel, Profile, profile_named
 from assay.retrieval.scanning import find_regions
 from assay.retrieval.separators import without_separators
-from assay.retrieval.source import Offsets, Source, Units
+from assay.retrieval.source import Offsets, Source
 from assay.retrieval.token_channel import tokens
 from assay.retrieval.winnowing import winnow
 
@@ -33,7 +30,6 @@ class Fingerprints:
         lines: int64 [m], line of its first code point.
         columns: int64 [m], column of its first code point.
         last_lines: int64 [m], line of its last code point.
-        canonical: the units of the whole text, [n].
     """
 
     channel: Channel
@@ -45,13 +41,6 @@ class Fingerprints:
     lines: Offsets
     columns: Offsets
     last_lines: Offsets
-    canonical: Units = field(repr=False)
-
-    @property
-    def variety(self) -> Offsets:
-        """Number of different units of each k-gram, int64 [m]: few in assignments one below another."""
-        grams = np.sort(sliding_window_view(self.canonical, self.channel.k)[self.positions], axis=1)
-        return 1 + (np.diff(grams, axis=1) != 0).sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -124,5 +113,4 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
         lines=lines,
         columns=columns,
         last_lines=last_lines,
-        canonical=canonical.units,
     )

@@ -82,6 +82,7 @@ from assay_lab.pages.scoring_tables import (
 )
 from assay_lab.pages.table_cells import File
 from assay_lab.pages.verdict_tables import (
+    early_verdicts,
     kds_correlations,
     kds_options,
     score_kinds,
@@ -181,6 +182,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "verdict-familiar-share": ("dataset/reliability-packages", verdict_familiar_share),
     "verdict-sizes": ("dataset/reliability-packages", verdict_sizes),
     "verdict-languages": ("dataset/reliability-javascript+dataset/reliability-java", verdict_languages),
+    "early-verdicts": ("early_verdicts", early_verdicts),
     "verdict-redecided": ("dataset/redecided", verdict_redecided),
     "score-kinds": ("dataset/kinds", score_kinds),
     "kds-correlations": ("dataset/kds-table-1+dataset/kds-table-1-arxivtection", kds_correlations),

@@ -245,6 +245,21 @@ def verdict_redecided(file: File) -> str:
     return table(["measure", "now", "then"], named_rows(file, "goals"))
 
 
+def early_verdicts(file: File) -> str:
+    """Return what verdicts cost that end where they are clear, and how they agree with the whole run."""
+
+    def with_interval(values: Sequence[float]) -> str:
+        return "{:.1%} [{:.1%}, {:.1%}]".format(*values)
+
+    rows = []
+    for row in file["results"]:
+        shares = map(with_interval, itemgetter("agreement", "accused", "accused as a whole")(row))
+        rows.append([f"{row['share']:.0%}", f"{row['benchmarks']:,}", f"{row['median passes']:.0%}", *shares])
+    return table(
+        ["planted", "benchmarks", "median of the passes", "same verdict", "accused", "accused as a whole"], rows
+    )
+
+
 def score_kinds(file: File) -> str:
     """Return the agreement of the halves of sets of different kinds, the largest first."""
     values = [(number_in(row[0]), name) for name, row in rows_of(file, "kinds").items()]

@@ -30,7 +30,7 @@ from importlib.util import find_spec
 from itertools import islice, repeat
 from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -149,7 +149,7 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
     stored = shipped.tables if shipped.encoder_digest == encoder.digest else ()
     others = [table for table in stored if not any(map(partial(is_about_as_large, table), tables))]
     every = tuple(sorted((*others, *tables), key=lambda table: (str(table.language), table.documents)))
-    queries = dict((shipped.provenance or {}).get("functions_by_language", {}))
+    queries = dict(cast("Mapping[str, int]", (shipped.provenance or {}).get("functions_by_language", {})))
     queries |= {row["language"]: row["functions"]["measured queries"] for row in rows}
     record = {
         "unrelated": "packages and public repositories that lab/results/confidence_languages.json names",

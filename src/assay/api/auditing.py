@@ -7,7 +7,6 @@ from pathlib import Path
 
 from assay import release
 from assay.api.scores import Scores
-from assay.api.unseen import automatic_unseen, is_auto
 from assay.datasets import DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
 from assay.evaluation import unseen_note
@@ -43,6 +42,7 @@ from assay.scoring import (
     score_stream,
 )
 from assay.settings import Settings
+from assay.unseen import is_auto
 
 NUMBERED = DataSelection(repeated="number")
 """Unseen text may come from several places that number their texts alike."""
@@ -128,6 +128,8 @@ def _audited_texts(
     texts = next((data for data in others if data is not None), None)
     dataset, unseen, scores = dataset_of(benchmark), None, None
     if is_auto(texts):
+        from assay.api.unseen import automatic_unseen  # noqa: PLC0415  slow to import
+
         unseen = automatic_unseen(str(texts), model, dataset, download=options.download)
     elif texts is not None:
         unseen = dataset_of(texts, NUMBERED)

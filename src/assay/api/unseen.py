@@ -85,11 +85,6 @@ def build_unseen(
     return result
 
 
-def is_auto(texts: object) -> bool:
-    """Return True if texts are the word for packages that are newer than a model, `auto` or `auto:YYYY-MM-DD`."""
-    return isinstance(texts, str) and texts.partition(":")[0] == AUTO and not Path(texts).exists()
-
-
 def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool) -> Dataset:
     """Return unseen text from the packages of our list, in the form of a benchmark; it is kept beside the cache.
 

@@ -79,13 +79,13 @@ def audit_command(
     **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
     """
     from assay import audit
-    from assay.api.unseen import is_auto
     from assay.cli.present import present_run
     from assay.datasets import unread
     from assay.errors import NothingToCompare
     from assay.leakage import UndecidedRulesError, rules_of
     from assay.run import Run
     from assay.scores import requests
+    from assay.unseen import is_auto
 
     refuse_unused_rewriting(context, chosen)
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"

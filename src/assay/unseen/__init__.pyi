@@ -8,3 +8,4 @@ from .packages import AUTO as AUTO
 from .packages import LATER_PACKAGES as LATER_PACKAGES
 from .packages import PackageFolder as PackageFolder
 from .packages import expanded as expanded
+from .packages import is_auto as is_auto

@@ -38,6 +38,11 @@ NOT_OURS = ("PIP_REQUIREMENT", "PIP_CONSTRAINT", "PIP_EDITABLE")
 """Settings of pip that would add packages, or take one from an address, where a source archive may be."""
 
 
+def is_auto(texts: object) -> bool:
+    """Return True if texts are the word for packages that are newer than a model, `auto` or `auto:YYYY-MM-DD`."""
+    return isinstance(texts, str) and texts.partition(":")[0] == AUTO and not Path(texts).exists()
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     """A downloaded package.

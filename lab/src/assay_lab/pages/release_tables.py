@@ -81,6 +81,13 @@ def release_cost(file: File) -> str:
     return _all_values(file["results"])
 
 
+def release_black_box(file: File) -> str:
+    """Return how often text alone, and log-likelihoods of the same lot, find a model that was trained."""
+    heads = {"exposures": "exposures", "asked for": "asked for", "tasks": "tasks", "lots": "lots"}
+    heads |= {"p ≤ 0.05": "p ≤ .05", "p ≤ 0.001": "p ≤ .001", "z": "z", "ranks first": "ranks first"}
+    return rows_table(file["results"], heads)
+
+
 def release_harm(file: File) -> str:
     """Return what copies of each kind cost a model."""
     heads = {"model": "model", "kind": "change", "tasks": "tasks", "whole text, nats": "nats, whole text"}

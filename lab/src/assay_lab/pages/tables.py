@@ -48,6 +48,7 @@ from assay_lab.pages.provenance_tables import (
     provenance_peers_cost,
 )
 from assay_lab.pages.release_tables import (
+    release_black_box,
     release_cost,
     release_difficulty,
     release_harm,
@@ -192,6 +193,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "release-power": ("release/power", release_power),
     "release-twins": ("release/twins", release_twins),
     "release-difficulty": ("release/difficulty", release_difficulty),
+    "release-black-box": ("release/black_box", release_black_box),
     "release-harm": ("release/harm", release_harm),
     "release-cost": ("release/cost", release_cost),
     "kds-options": ("dataset/kds-table-2+dataset/kds-table-3", kds_options),

@@ -29,7 +29,7 @@ COLUMNS = ("--columns", "text=text,group=group", "--unseen-columns", "text=text,
 
 @pytest.mark.slow
 def test_a_run_begins_with_its_answer_wherever_it_is_shown(assay, benchmark, unseen, golden):
-    options = ("--unseen", unseen, *COLUMNS, "--methods", "default", "--out", "run", "-v")
+    options = ("--unseen", unseen, *COLUMNS, "--methods", "default", "--out", "run", "-v", "--describe")
     first = assay("audit", golden / "model", benchmark, *options)
     assert first.code == 0, first.err
     assert "Methods of the literature" in first.out
@@ -53,7 +53,7 @@ def test_a_run_that_only_describes_has_a_statement_too(assay, benchmark, golden)
     decision = json.loads(done.out)["decision"]
     assert (decision["verdict"], decision["reason"]) == ("cannot tell", "no unseen text")
     assert json.loads(assay("report", "run", "--statement", "--json").out)["entries"][0]["share"] is None
-    assert "We cannot tell whether" in assay("report", "run", "--statement", "--format", "markdown").out
+    assert "We could not decide" in assay("report", "run", "--statement", "--format", "markdown").out
     again = assay(*command)
     assert (again.code, again.err.count("\n")) == (2, 1)
     assert "holds a finished run" in again.err
@@ -64,7 +64,7 @@ def test_a_run_that_only_describes_has_a_statement_too(assay, benchmark, golden)
 def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchmark, golden, tmp_path, monkeypatch):
     command = ("audit", golden / "model", benchmark, "--methods", "mean:loss", "--describe", "--out", "run")
     with monkeypatch.context() as interrupted:
-        interrupted.setattr("assay.api.auditing.audit_inputs", Mock(side_effect=KeyboardInterrupt))
+        interrupted.setattr("assay.api.auditing.audit_until_clear", Mock(side_effect=KeyboardInterrupt))
         assert assay(*command).code == 130
     (tmp_path / "run" / "state" / "fine-tuning").mkdir(parents=True)  # the state of a fine-tuning
     other = assay(*command, "--seed", "1")
@@ -73,7 +73,7 @@ def test_an_interrupted_run_continues_with_the_same_settings_only(assay, benchma
     kept, lines = [], []
     with monkeypatch.context() as watched:
         watched.setattr(
-            "assay.api.auditing.audit_inputs",
+            "assay.api.auditing.audit_until_clear",
             Mock(side_effect=lambda *_, **__: kept.append((tmp_path / "run" / "state").exists()) or sys.exit(3)),
         )
         for options in ((), ("--seed", "1", "--force")):
@@ -91,7 +91,7 @@ def test_one_fine_tuning_serves_the_methods_that_need_it(assay, benchmark, unsee
     methods = "kds,kds:gamma=per-side,fsd:loss,fsd:min_k"
     done = assay(
         "audit", golden / "model", benchmark, "--unseen", unseen, "--methods", methods, "--control", "none",
-        "--rate", "0.001", "--json", "--out", "run",
+        "--rate", "0.001", "--json", "--out", "run", "--describe",
     )  # fmt: skip
     assert done.code == 0, done.err
     summary = json.loads(done.out)

@@ -110,6 +110,7 @@ ELSEWHERE = (
     "assay/kinds",
     "bugs/recall",
     "bugs/strata",
+    "bugs/table-1",
     "bugs/table-3",
     "bugs/table-5",
     "bugs/table-6",

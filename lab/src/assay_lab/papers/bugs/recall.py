@@ -22,6 +22,7 @@ import numpy as np
 
 from assay.agent_runs import GoldTask, normal
 from assay.datasets import DataSelection, is_benchmark
+from assay.errors import DataError
 from assay.evaluation import Estimate, difference_of_means, grouped_mean
 from assay.scoring import Opener, Question, ask
 from assay.types import Float64Array, Generator
@@ -81,6 +82,8 @@ class Answers:
 
 def recall(bench: Bench) -> Finding:
     """Files and lines of a fix that a model names from the text of the issue alone."""
+    if TASKS not in bench.data:
+        raise DataError(f"no tasks were given: expected --data {TASKS}=FILE")
     limit = most_texts(bench)
     sets = map_values(partial(asked_pairs, limit=limit), bench.data)
     rows: list[ValueRow] = []

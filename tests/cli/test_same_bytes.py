@@ -22,12 +22,13 @@ def run(environment, folder, *words, **variables):
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Twelve files of code, one that holds no text, and one that is cut off."""
+    """Twelve files with a task, one without, one that holds no text, and one that is cut off."""
     (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
     folder = tmp_path / "corpus"
     folder.mkdir()
     for number in range(12):
         (folder / f"m{number}.py").write_text(FUNCTION.format(f"sum(chosen) * rate + {number // 2}"))
+    (folder / "other.py").write_text("def doubled(number):\n    return 2 * number\n")
     (folder / "binary.py").write_bytes(b"\0\1")
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
     return folder

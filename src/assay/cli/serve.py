@@ -64,6 +64,7 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
             backlog=BACKLOG,
         )
         logging.getLogger("uvicorn.error").addFilter(is_not_broken_off)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to continue
         try:
             uvicorn.Server(config).run(sockets=[socket])
         except KeyboardInterrupt:  # nothing is left to continue

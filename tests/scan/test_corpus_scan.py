@@ -291,3 +291,8 @@ def test_a_benchmark_that_is_not_there_names_the_option_of_this_command(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="--for gitbug-java=PATH"):
         scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": OTHER}))], ["gitbug-java"])
+
+
+def test_a_benchmark_with_an_empty_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="--for humaneval=: received no path behind ="):
+        scan_corpus([str(lines(tmp_path / "c.jsonl", {"text": OTHER}))], ["humaneval="])

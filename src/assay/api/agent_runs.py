@@ -5,6 +5,7 @@ from pathlib import Path
 
 from assay.agent_runs import AnnotatedRuns, judge_runs, read_gold_tasks
 from assay.annotation import LogColumns, read_task_results
+from assay.datasets import copies_named_by
 from assay.errors import DataError
 from assay.files import parse_json
 from assay.progress import progress_bar
@@ -37,10 +38,8 @@ def annotate_runs(
     """
     notes: list[str] = []
     columns = {name: column for name, column in (("id", id), ("patch", patch)) if column is not None}
-    try:
+    with copies_named_by("--tasks PATH"):
         table = read_gold_tasks(tasks, columns, notes.append)
-    except DataError as error:  # a local copy of a benchmark is itself the table
-        raise DataError(str(error).replace("--data PATH", "--tasks PATH")) from error
     folder = Path(repositories) if repositories is not None else None
     if folder is not None and not folder.is_dir():
         raise DataError(f"{folder}: no such folder, expected one with git repositories")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
@@ -102,6 +103,9 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         day = BUILTIN_DAY
     if not day:
         raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
+    # samples that name no language may be Python
+    if {"python", None}.isdisjoint(map(attrgetter("language"), benchmark.samples)):
+        raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
     after = day_named(day, "--unseen auto:")
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"

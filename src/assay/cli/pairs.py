@@ -84,6 +84,8 @@ def _check_students(read: "Sequence[Submission]", left: Sequence[str]) -> None:
     Raises:
         DataError: fewer have code.
     """
+    from assay.reports import number_of
+
     with_code = [submission for submission in read if submission.files]
     if len({submission.student for submission in with_code}) > 1:
         return
@@ -91,8 +93,8 @@ def _check_students(read: "Sequence[Submission]", left: Sequence[str]) -> None:
     if left:
         more = f"; {len(left) - 1:,} more without" if len(left) > 1 else ""
         reasons = f" ({left[0]}{more})"
-    submissions = "submission" if len(with_code) == 1 else "submissions"
-    raise DataError(f"received {len(with_code)} {submissions}{reasons}, expected those of at least 2 students")
+    received = number_of(len(with_code), "submission")
+    raise DataError(f"received {received}{reasons}, expected those of at least 2 students")
 
 
 def _echo_ends(written: Sequence[Path | None], left: Sequence[str]) -> None:

@@ -29,6 +29,7 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
     require("fastapi", "uvicorn", "prometheus_client", purpose="assay serve")
     if address.runs is not None and not address.runs.is_dir():
         raise DataError(f"--runs {address.runs}: expected a folder of finished audits")
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to continue
     if address.mcp:
         _speak(index, address, limits)
         return
@@ -64,7 +65,6 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
             backlog=BACKLOG,
         )
         logging.getLogger("uvicorn.error").addFilter(is_not_broken_off)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to continue
         try:
             uvicorn.Server(config).run(sockets=[socket])
         except KeyboardInterrupt:  # nothing is left to continue

@@ -14,6 +14,7 @@ from .families.bugs import BUGGY_TO_FIXED as BUGGY_TO_FIXED
 from .families.selection import Selection as Selection
 from .harnesses import inspect_values as inspect_values
 from .harnesses import read_inspect_log as read_inspect_log
+from .hub import copies_named_by as copies_named_by
 from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
 from .layouts import CellAddress as CellAddress
 from .layouts import TaskColumns as TaskColumns

@@ -19,8 +19,23 @@ HUB_ADDRESS = "https://huggingface.co"
 """Address of the hub, unless the variable HF_ENDPOINT names another."""
 SET = frozenset({"1", "ON", "YES", "TRUE"})
 """Values by which the hub's packages take a variable for set, in capitals."""
+LOCAL_COPY = "--data PATH"
+"""How errors name a local copy of data, see `copies_named_by`."""
 SECONDS = 5.0
 """Longest wait for a connection to the hub, before the data set is looked for in the local cache alone."""
+
+
+@contextmanager
+def copies_named_by(option: str) -> Iterator[None]:
+    """Let errors about data that are not here name the option of a command that has no `--data`.
+
+    Raises:
+        DataError: that of the block.
+    """
+    try:
+        yield
+    except DataError as error:
+        raise DataError(str(error).replace(LOCAL_COPY, option)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +94,11 @@ def hub_rows(part: HubPart, *, streamed: bool = False) -> Iterator[SourceRow]:
     except ConnectionError as fault:
         raise DataError(
             f"hub data set {part}: it is not in the local cache, and the hub cannot be reached; "
-            "expected a local copy (--data PATH), or a connection"
+            f"expected a local copy ({LOCAL_COPY}), or a connection"
         ) from fault
     except Exception as fault:  # the package raises a dozen kinds, from ValueError to its own
         message = str(fault).strip().split("\n", maxsplit=1)[0] or type(fault).__name__
-        raise DataError(f"hub data set {part}: {message}; or name a local copy with --data PATH") from fault
+        raise DataError(f"hub data set {part}: {message}; or name a local copy with {LOCAL_COPY}") from fault
 
 
 def hub_answers() -> bool:

@@ -13,7 +13,7 @@ from assay.datasets.columns import ColumnMapping, samples_from, shortened
 from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
-from assay.datasets.hub import HubPart, hub_is_installed, hub_rows
+from assay.datasets.hub import LOCAL_COPY, HubPart, hub_is_installed, hub_rows
 from assay.datasets.selection import DataSelection
 from assay.datasets.sources import Note, SourceRow, UnreadRow, data_files, read_rows, require_exists
 from assay.errors import DataError, MissingExtra, install_command
@@ -63,12 +63,12 @@ def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[SourceR
     parts = info.hub(selection)
     if not parts:
         raise DataError(
-            f"{info.name}: it is not on the hub; expected a copy of {info.url}, named with --data PATH "
+            f"{info.name}: it is not on the hub; expected a copy of {info.url}, named with {LOCAL_COPY} "
             f"(files: {expected_files(info, selection)})"
         )
     if not hub_is_installed():
         raise DataError(
-            f"{info.name}: expected {expected_files(info, selection)} (named with --data PATH), "
+            f"{info.name}: expected {expected_files(info, selection)} (named with {LOCAL_COPY}), "
             f"or the hub data set {info.hub_id} ({install_command('hub')})"
         )
     for part in parts:

@@ -4,19 +4,17 @@ The texts come from the user's own interpreter and are matched with the shipped 
 version matches in part; functions that do not match are not used.
 """
 
-import ast
 import hashlib
 import os
 import sysconfig
 import tokenize
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from assay.code import functions_in
+from assay.code import functions_in, python_tree
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.ground_truth.manifest import ManifestEntry, read_manifest
@@ -96,9 +94,7 @@ def functions_of(source: str, path: str, language: str = "python") -> Iterator[L
 def _is_valid(text: str) -> bool:
     """Return whether the dedented text is valid code: a string literal that reaches column 0 prevents it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
+        python_tree(text)
     except SyntaxError:
         return False
     return True

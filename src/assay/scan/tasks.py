@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.datasets import DataSelection, is_benchmark, read_dataset
+from assay.datasets import DataSelection, copies_named_by, is_benchmark, read_dataset
 from assay.errors import DataError
 from assay.types import Sample
 
@@ -73,7 +73,9 @@ def read_tasks(names: Sequence[str]) -> list[ScannedTask]:
     """
     tasks: list[ScannedTask] = []
     for name in names:
-        title, _, path = name.partition("=")
+        title, equals, path = name.partition("=")
+        if equals and not path:
+            raise DataError(f"--for {name}: received no path behind =, expected NAME=PATH or NAME")
         chosen = DataSelection(repeated="number")
         if path and is_benchmark(title):
             chosen = replace(chosen, data=path)
@@ -82,11 +84,8 @@ def read_tasks(names: Sequence[str]) -> list[ScannedTask]:
         called = title if is_benchmark(title) or title.startswith("hf:") else Path(title).name
         if any(task.benchmark == called for task in tasks):
             raise DataError(f"--for: {called} is named twice, expected each benchmark once")
-        try:
+        with copies_named_by(f"--for {title}=PATH" if is_benchmark(title) else "--for PATH"):
             tasks += (task_of(sample, called) for sample in read_dataset(title, chosen).samples)
-        except DataError as fault:
-            place = f"--for {title}=PATH" if is_benchmark(title) else "--for PATH"
-            raise DataError(str(fault).replace("--data PATH", place)) from fault
     return tasks
 
 

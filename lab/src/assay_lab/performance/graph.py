@@ -81,20 +81,22 @@ def built(rows: NDArray[np.float16], folder: Path) -> tuple[VectorIndex, float]:
     return index, seconds
 
 
-def answers_of(search: Callable[[Float32Array], Documents], asked: Float32Array) -> tuple[list[Documents], list[float]]:
+def answers_of(
+    search: Callable[[Float32Array], Documents], vectors: Float32Array
+) -> tuple[list[Documents], list[float]]:
     """Return the answers and the seconds of each."""
     answers, seconds = [], []
-    search(asked[0])  # what is compiled or mapped at the first call does not count
-    for query in asked:
+    search(vectors[0])  # what is compiled or mapped at the first call does not count
+    for query in vectors:
         began = time.thread_time()
         answers.append(search(query))
         seconds.append(time.thread_time() - began)
     return answers, seconds
 
 
-def measured(index: VectorIndex, asked: dict[str, Float32Array]) -> Iterator[dict[str, object]]:
+def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[dict[str, object]]:
     """Yield a row for each kind of query."""
-    for kind, own in asked.items():
+    for kind, own in by_kind.items():
         row: dict[str, object] = {"queries": kind, "asked": len(own)}
         truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
         graph, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
@@ -114,7 +116,7 @@ def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
     require("usearch", purpose="the graph over vectors")
     sizes, count = scale
     rows_of_all = encoded(max(sizes), data[WORK] / f"vectors-{max(sizes)}.npy")
-    asked = queries(count)
+    by_kind = queries(count)
     results: list[dict[str, object]] = []
     for size in sizes:
         path = data[WORK] / f"rows-{size}.json"
@@ -124,7 +126,7 @@ def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
                 graph = int(index.described["graph"]["bytes"])
                 about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
                 about["graph_bytes_a_vector"] = graph / len(index)
-                write_json(path, [about | row for row in measured(index, asked)])
+                write_json(path, [about | row for row in measured(index, by_kind)])
         results += json.loads(path.read_text("utf-8"))
     return Result(results)
 

@@ -95,13 +95,13 @@ def run(scale: TrackerTrial, seed: int, data: Data) -> Result:
         for name, place in encoders.items()
     }
     rows: list[dict[str, object]] = [{"training_seconds": seconds, "recipe": asdict(replace(recipe, model=""))}]
-    for cell, asked in fragments.items():
-        groups = attributes(asked, "group")
+    for cell, searches in fragments.items():
+        groups = attributes(searches, "group")
         own = {name: of_encoder[cell] for name, of_encoder in ranks.items()}
         gains = reciprocal_rank_gain(own[TRAINED], {name: own[name] for name in (UNTRAINED, OURS)}, groups, seed=SEED)
         for name, found in own.items():
             quality = retrieval_quality(found, groups, seed=SEED)
-            row = about | {"encoder": name, "tokens": cell[0], "kind": cell[1], "n": len(asked)}
+            row = about | {"encoder": name, "tokens": cell[0], "kind": cell[1], "n": len(searches)}
             row |= {measure: asdict(quality[measure]) for measure in ("mrr", "recall@1", "recall@10", "recall@100")}
             if name in gains:
                 row["trained_over_it"] = asdict(gains[name])
@@ -131,10 +131,10 @@ def ranks_of(
     """Return the rank of the first right function by vector for each fragment, int64 [q], by length and kind."""
     vectors = encoder.encode(text_column(searched))
     ranks = {}
-    for cell, asked in fragments.items():
-        similarities = for_queries(encoder).encode(text_column(asked)) @ vectors.T
-        best = np.empty(len(asked))
-        for at, query in enumerate(asked):
+    for cell, searches in fragments.items():
+        similarities = for_queries(encoder).encode(text_column(searches)) @ vectors.T
+        best = np.empty(len(searches))
+        for at, query in enumerate(searches):
             right = [place for place in space.right[query.target] if place < len(searched)]
             best[at] = similarities[at, right].max()
         ranks[cell] = 1 + (similarities > best[:, None]).sum(axis=1)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from assay.code.parse.python_source import REFUSALS, docstring_of
+from assay.code.parse.python_source import REFUSALS, docstring_of, python_tree
 from assay.code.rename.mentions import ENGLISH
 from assay.code.rename.names import Renamable
 
@@ -78,7 +78,7 @@ def _is_code(name: str, *, before: str, after: str, line: str) -> bool:
 def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:
     """Yield the docstrings of Python inside a cell: from, to, from the start of the cell."""
     try:
-        tree = ast.parse(program)
+        tree = python_tree(program)
     except REFUSALS:
         return
     lines = list(accumulate(map(len, program.splitlines(keepends=True)), initial=0))

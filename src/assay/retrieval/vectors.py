@@ -26,6 +26,8 @@ CHECKED_WHEN_OPENED = 1 << 26
 
 READ_AT_ONCE = 1 << 24
 
+PROPOSED = 2
+"""Documents that the graph proposes for each that is asked for."""
 MOST_BY_GRAPH = 1 / 4
 """Share of the vectors up to which a graph is asked for so many: beyond, comparing all of them is quicker."""
 
@@ -133,7 +135,8 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
 
     def _proposed(self, vector: Float32Array, n: int) -> DocumentIds | None:
         """Return at least n living documents near to a vector by the graph; None where all have to be compared."""
-        width = n
+        # the graph sees the query in eight bits, so some beyond the n may be nearer
+        width = PROPOSED * n
         # removed documents keep their nodes, and a document may have several: the search widens until n are left
         while self.graph is not None and width <= len(self.graph) * MOST_BY_GRAPH:
             near = np.unique(self.graph.nearest(vector, width))

@@ -19,6 +19,16 @@ PackageCap = Annotated[int, typer.Option(min=1, help="Most characters from one p
 Device = Annotated[
     str, typer.Option(metavar="auto|cpu|cuda", help="auto: a GPU where there is one.", rich_help_panel=COMPUTATION)
 ]
+Steps = Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)]
+BatchPairs = Annotated[
+    int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
+]
+PairsAtOnce = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Pairs in memory at a time; the gradient stays that of the batch.", rich_help_panel=COMPUTATION
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.", rich_help_panel=OUTPUT)]
 Hardware = Annotated[
     str, typer.Option(metavar="WORDS", help="Description of the machine, for the record.", rich_help_panel=OUTPUT)

@@ -11,14 +11,16 @@ import typer
 from assay.cli import OUTPUT, OUTPUT_NAMES
 from assay.errors import DataError
 from assay_lab.builtin.command_options import (
-    COMPUTATION,
     TRAINING,
     AsJson,
+    BatchPairs,
     Device,
     ExportOnly,
     Hardware,
     PackageCap,
+    PairsAtOnce,
     PlanOnly,
+    Steps,
     watched,
 )
 
@@ -61,18 +63,11 @@ def train_encoder_command(
             rich_help_panel=TRAINING,
         ),
     ] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 360,
-    batch: Annotated[
-        int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
-    ] = 2048,
+    steps: Steps = 360,
+    batch: BatchPairs = 2048,
     dimensions: Annotated[int, typer.Option(min=8, help="Length of a vector.", rich_help_panel=TRAINING)] = 384,
     device: Device = "auto",
-    pairs_at_once: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Pairs in memory at a time; the gradient stays that of the batch.", rich_help_panel=COMPUTATION
-        ),
-    ] = 2048,
+    pairs_at_once: PairsAtOnce = 2048,
     hardware: Hardware = "not stated",
     plan_only: PlanOnly = False,
     export_only: ExportOnly = False,

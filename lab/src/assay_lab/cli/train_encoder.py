@@ -9,7 +9,7 @@ import typer
 
 from assay.cli import MODEL, OUTPUT, OUTPUT_NAMES, echo
 from assay.errors import DataError
-from assay_lab.builtin.command_options import COMPUTATION, TRAINING, AsJson, Device, watched
+from assay_lab.builtin.command_options import TRAINING, AsJson, BatchPairs, Device, PairsAtOnce, Steps, watched
 
 
 def train_encoder_command(
@@ -39,10 +39,8 @@ def train_encoder_command(
         int,
         typer.Option(min=0, help="Tokens read of a text; 0: as the model states.", rich_help_panel=MODEL),
     ] = 0,
-    batch: Annotated[
-        int, typer.Option(min=2, help="Pairs in a step: each other's negatives.", rich_help_panel=TRAINING)
-    ] = 2048,
-    steps: Annotated[int, typer.Option(min=1, help="Steps, each of one batch.", rich_help_panel=TRAINING)] = 2000,
+    batch: BatchPairs = 2048,
+    steps: Steps = 2000,
     rate: Annotated[float, typer.Option(min=0, help="Learning rate of AdamW.", rich_help_panel=TRAINING)] = 6e-4,
     warm_up: Annotated[
         int, typer.Option(min=0, help="Steps in which the rate rises from 0.", rich_help_panel=TRAINING)
@@ -56,12 +54,7 @@ def train_encoder_command(
     ] = 0.5,
     seed: Annotated[int, typer.Option(help="Of every draw.", rich_help_panel=TRAINING)] = 0,
     device: Device = "auto",
-    pairs_at_once: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Pairs in memory at a time; the gradient stays that of the batch.", rich_help_panel=COMPUTATION
-        ),
-    ] = 128,
+    pairs_at_once: PairsAtOnce = 128,
     as_json: AsJson = False,
 ) -> None:
     """Train an encoder to find code from a fragment of it, as SourceTracker of HybridSourceTracker.

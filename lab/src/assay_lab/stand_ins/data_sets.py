@@ -252,6 +252,7 @@ def lay_folders(data: Path) -> None:
     for language in ("java", "python"):
         rows = [{"id": str(number), "text": invented(language, number, 12)} for number in range(BUGS)]
         write_lines(data / "new" / f"new-{language}.jsonl", rows)
+    write_lines(mark(data / "issues") / "tasks.jsonl", swe_bench_rows("test"))
     lay_deco(mark(data / "deco"))
     mark(data / "pile")
     for at, title in enumerate(paper("kds").tables["table-6"].values):

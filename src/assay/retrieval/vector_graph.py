@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 GRAPH_FROM = 1 << 18
-"""Vectors from which an index gets a graph: below, comparing all of them takes no longer (estimated from smaller ones)."""
+"""Vectors from which an index gets a graph: below, comparing all of them takes no longer (an estimate)."""
 
 LATE_SHARE = 1 / 8
 """Share of the vectors that may be younger than the graph, or removed from it, before it is brought up to date."""

@@ -60,9 +60,9 @@ class TrackerTrial:
 
 
 # The rate of the paper is for a batch of 2,048; it falls with the square root of the batch. The steps are those of some
-# twenty minutes of one core.
+# 70 minutes of one core.
 FULL_RECIPE = TrackerRecipe(
-    model="", layers=None, batch=128, steps=32, warm_up=2, rate=6e-4 * (128 / 2048) ** 0.5, max_length=128
+    model="", layers=None, batch=128, steps=96, warm_up=5, rate=6e-4 * (128 / 2048) ** 0.5, max_length=128
 )
 SMOKE_RECIPE = replace(FULL_RECIPE, layers=1, dimensions=32, batch=8, steps=2, warm_up=1)
 

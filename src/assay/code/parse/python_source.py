@@ -47,6 +47,7 @@ class Fragment:
         """Return the offset in the text of a row, counted from 1, and a column, counted in bytes of UTF-8."""
         start = self.starts[row - 1]
         if not self.source.isascii():
+            # so many bytes are at most so many characters: what stands behind them does not matter
             line = self.source[start : start + column]
             if not line.isascii():
                 column = len(line.encode()[:column].decode())
@@ -87,6 +88,7 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
             tree = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError):
         return None
+    # the opening parenthesis moves everything by one
     return tree.body, Fragment(source, start - 1)
 
 

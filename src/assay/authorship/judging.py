@@ -10,6 +10,7 @@ from assay.authorship.reading import read_code
 from assay.authorship.reference import Reference
 from assay.authorship.settings import DetectorSettings
 from assay.authorship.units import ReferenceUnit, UnitKind
+from assay.files import paths_of
 from assay.progress import progress_bar
 
 OTHER_UNIT = (
@@ -44,9 +45,7 @@ def detect(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
-    if isinstance(code, str | Path):
-        code = [code]
-    paths, past = list(map(Path, code)), None
+    paths, past = paths_of(code), None
     if reference:
         past = Reference.load(Path(reference))
     choice = DetectorChoice(detector or DetectorSettings())

@@ -7,7 +7,6 @@ then the lot is drawn. What cannot be tested is left out before the lot, so that
 import hashlib
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -25,6 +24,7 @@ from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, scored
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_text
 from assay.progress import progress_bar
+from assay.python_parser import compiles
 from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
@@ -289,8 +289,7 @@ class _CopyPlan:
         left_out: dict[str, str] = {}
         pending: list[Future[SecretTask]] = []
         tasks = []
-        with sandbox_threads() as pool, warnings.catch_warnings(), progress_bar("making copies") as progress:
-            warnings.simplefilter("ignore")  # invalid escapes in tasks of others
+        with sandbox_threads() as pool, progress_bar("making copies") as progress:
             # the tests of the original come first: a task that fails its own shows nothing of a copy
             levels = list(pool.map(self._level, range(len(self.ids))))
             shown = self._shown_examples(notes)
@@ -445,8 +444,4 @@ def _contents(
 
 
 def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
-    try:
-        compile(scored_text(row, replace(layout, statement=())) + layout.end, "<copy>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return compiles(scored_text(row, replace(layout, statement=())) + layout.end)

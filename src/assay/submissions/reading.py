@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from assay.code import languages_of_text
 from assay.corpora import (
@@ -135,7 +136,8 @@ def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
 
 def _students(names: Iterable[str]) -> dict[str, str]:
     """Return name of a file → its student."""
-    keys = {name: _student_key(name) for name in names}
+    # an "ë" of one character and one of two are the same: a Mac writes the names of its files in the longer form
+    keys = {name: _student_key(normalize("NFC", name)) for name in names}
     plain = sorted({student for student, number in keys.values() if not number})
     prefix = _assignment(plain)
     numbers: dict[str, set[str]] = {}

@@ -91,6 +91,7 @@ def progress_bar(description: str, *, shown: bool = True) -> Iterator[Phases | N
         return
     if not is_live():
         lines = ProgressLines(description)
+        # by a thread of its own, because a log that stays silent for minutes looks like one of a program that hangs
         with lines.repeated():
             yield Phases(
                 lambda done, total: lines.report(f"{done:,} of {total:,} texts", _share(done, total)), lines.begin
@@ -141,6 +142,7 @@ class ProgressLines:
 
     def repeat(self) -> None:
         """Print the last state if the last line is old enough."""
+        # the work and the thread of `repeated` may come at once: one of them prints
         with self._lock:
             now = self._clock()
             if now - self._last < PERIOD:
@@ -167,6 +169,7 @@ class ProgressLines:
             thread.join()
 
     def _left(self, now: float) -> str:
+        # the rate since the first share, so that what came before it, such as loading a model, does not count
         first, before = self._first
         if not before < self._share < 1 or now <= first:
             return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
+from assay.datasets import DataSelection, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError, SandboxUnavailable
 from assay.release import check_published, make, rotate, show_copies, twins, verify
 from assay.release.clusters import clusters_of
@@ -456,9 +456,9 @@ def test_related_tasks_are_a_cluster():
 
 
 def test_ids_have_the_form_of_their_benchmark():
-    layout = layout_of([MBPP], TaskColumns(), "x")
+    layout = layout_of([MBPP], DataSelection(), "x")
     assert layout.name == "mbpp"
-    assert ids_of([MBPP], layout, TaskColumns(), "x") == ["MBPP/7"]
+    assert ids_of([MBPP], layout, DataSelection(), "x") == ["MBPP/7"]
 
 
 def test_show_takes_lists_of_names_of_all_tasks(tmp_path):

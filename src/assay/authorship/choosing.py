@@ -72,9 +72,10 @@ class DetectorChoice:
             return OpenDetector(
                 classifier_name(light.digest), lambda units, _: by_classifier(units, codes_of(units), light)
             )
-        surrogate, window = (
-            (self.settings.model, None) if self.settings.model is not None else (default_surrogate(), WINDOW)
-        )
+        surrogate, window = self.settings.model, None
+        if surrogate is None:
+            # only of the built-in model is the cost of a window known
+            surrogate, window = default_surrogate(), WINDOW
         plan = self.models.plan(requests(self.settings.chosen_scores), surrogate, self.opener, window=window)
         return OpenDetector(
             detector_name(plan),

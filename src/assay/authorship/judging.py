@@ -66,6 +66,7 @@ def detect(
     with progress_bar("scoring") as report:
         scored = opened.score(read.units, report)
     unit: ReferenceUnit = "patch" if patch else by
+    # a range of lines is no unit that could be calibrated, so there is nothing to advise
     if past is not None and past.unit not in {None, unit} and lines is None:
         scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
     return answer_pieces(

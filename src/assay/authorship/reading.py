@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 
 from assay.authorship.declared import Signal, in_patch, in_text
@@ -54,6 +55,7 @@ def read_code(
             unread.append(f"Files in {path} that were not judged: {counts_by_reason(skipped)}.")
         for source in texts:
             signals += in_text(source.text, source.path)
+        # the history of a patch is its own messages: what lies around the file on the disk declares nothing of it
         if patch:
             _read_patches(path, texts, (units, signals, unread))
             continue
@@ -65,8 +67,9 @@ def read_code(
             unread += unread_there
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
-    if not patch and Path(STDIN) in paths and any(unit.language is None for unit in units):
+    if not patch and Path(STDIN) in paths and None in map(attrgetter("language"), units):
         unread.append(WITHOUT_LANGUAGE)
+    # two paths of one repository declare the same
     return JudgedCode(units, list(dict.fromkeys(signals)), unread)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.code import Problem, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, scored_text, task_table
+from assay.datasets import DataSelection, SourceRow, TaskLayout, read_rows, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_text
 from assay.progress import progress_bar
@@ -211,7 +211,7 @@ def committed_release(
     Raises:
         DataError: no task can be tested, or the table is not what it has to be.
     """
-    columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
+    columns = DataSelection(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
     layout, ids, languages = task_table(rows, columns, source)
     naming = read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated)
     rows, ids, languages = rows[::every], ids[::every], languages[::every]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from assay.code import Problem, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskColumns, TaskLayout, cells_of, layout_of, read_rows, scored_text, with_cells
+from assay.datasets import DataSelection, SourceRow, TaskLayout, cells_of, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
 from assay.release import changes_doctests_alone, drafted
@@ -61,7 +61,7 @@ def fresh_files(data: Data, most: int | None) -> Iterator[list[SourceRow]]:
 
 def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
     """Return the tasks of one file with their copies; a kind is empty where a task has nothing of it to change."""
-    layout = layout_of(rows, TaskColumns(), "tasks")
+    layout = layout_of(rows, DataSelection(), "tasks")
     codes = [scored_text(row, replace(layout, statement=())) for row in rows]
     examples = replaced_tests(list(map(Problem, codes, codes)), copies, seed=seed)
     tasks = []

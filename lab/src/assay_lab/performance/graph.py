@@ -3,14 +3,14 @@
 The vectors are those of whole functions and of their windows of 30 tokens, of the standard library and of installed
 packages, by `builtin:fragments`; each is a document of its own. Queries are fragments of 60 tokens of functions of the
 standard library, as they stand and with every name replaced. Recall@100 is the share of the 100 nearest, by all
-cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. Each size
-is kept in the folder `work`, so a run that was stopped continues.
+cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. One index
+grows from size to size, as `index add` and `compact` let it, so each vector is linked once. Vectors are kept in the
+folder `work`.
 """
 
-import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from unittest.mock import patch
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import require
-from assay.files import write_json
 from assay.retrieval import VectorIndex, open_encoder, vectors
 from assay.retrieval.encoding import windows_of
 from assay.types import Float32Array
@@ -32,6 +31,8 @@ from assay_lab.performance.vectors import fragments, rename
 NEAREST, GATE = 100, 400
 """Nearest that recall counts, and documents that a trace asks for."""
 AT_ONCE = 8192
+WIDTHS = 1024, 2048, 4096
+"""Nodes that a search looks at; the product's is among them."""
 Documents = NDArray[np.int64]
 
 
@@ -66,19 +67,20 @@ def queries(count: int) -> dict[str, Float32Array]:
     return {"as it stands": encoder.encode(texts), "every name replaced": encoder.encode(list(map(rename, texts)))}
 
 
-def built(rows: NDArray[np.float16], folder: Path) -> tuple[VectorIndex, float]:
-    """Return an index of rows with its graph, and the seconds that the graph took."""
-    index = VectorIndex.create(folder, rows.shape[1])
+def grow(index: VectorIndex, rows: NDArray[np.float16]) -> float:
+    """Add rows to an index and its graph; return the seconds that the graph took."""
+    first = len(index)
     for start in range(0, len(rows), AT_ONCE):
         part = rows[start : start + AT_ONCE].astype(np.float32)
-        index.add(np.arange(start, start + len(part)), part)
+        index.add(np.arange(first + start, first + start + len(part)), part)
     index.compact()
     began = time.process_time()
+    # a graph that is there already is extended, whatever the size
     with patch.object(vectors, "GRAPH_FROM", 1):
         index.connect()
     seconds = time.process_time() - began
     index.commit()
-    return index, seconds
+    return seconds
 
 
 def answers_of(
@@ -94,21 +96,33 @@ def answers_of(
     return answers, seconds
 
 
+def shares_of(answers: Sequence[Documents], truth: Sequence[Documents]) -> list[float]:
+    """Return the share of the nearest that each answer has."""
+    return [len(np.intersect1d(answer, right)) / NEAREST for answer, right in zip(answers, truth, strict=True)]
+
+
 def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[dict[str, object]]:
-    """Yield a row for each kind of query."""
+    """Yield a row for each kind of query and width of the search."""
+
+    def first(query: Float32Array) -> Documents:
+        return index.search(query, GATE)[0][:NEAREST]
+
+    if (graph := index.graph) is None:
+        return
     for kind, own in by_kind.items():
-        row: dict[str, object] = {"queries": kind, "asked": len(own)}
         truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
-        graph, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
-        row |= {f"graph_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
-        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(graph, truth, strict=True)]
-        row |= {"recall_100": float(np.mean(shares)), "least_recall": min(shares)}
-        kept, index.graph = index.graph, None
-        signs, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
-        index.graph = kept
-        row |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
-        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(signs, truth, strict=True)]
-        yield row | {"signs_recall_100": float(np.mean(shares))}
+        index.graph = None
+        answers, seconds = answers_of(first, own)
+        index.graph = graph
+        signs = {"signs_recall_100": float(np.mean(shares_of(answers, truth)))}
+        signs |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+        for width in WIDTHS:
+            graph.nodes.expansion_search = width
+            answers, seconds = answers_of(first, own)
+            shares = shares_of(answers, truth)
+            row: dict[str, object] = {"queries": kind, "asked": len(own), "width": width}
+            row |= {f"graph_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+            yield row | {"recall_100": float(np.mean(shares)), "least_recall": min(shares)} | signs
 
 
 def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
@@ -118,16 +132,15 @@ def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
     rows_of_all = encoded(max(sizes), data[WORK] / f"vectors-{max(sizes)}.npy")
     by_kind = queries(count)
     results: list[dict[str, object]] = []
-    for size in sizes:
-        path = data[WORK] / f"rows-{size}.json"
-        if not path.exists():
-            with tempfile.TemporaryDirectory(dir=data[WORK]) as folder:
-                index, seconds = built(rows_of_all[:size], Path(folder) / "vectors")
-                graph = int(index.described["graph"]["bytes"])
-                about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
-                about["graph_bytes_a_vector"] = graph / len(index)
-                write_json(path, [about | row for row in measured(index, by_kind)])
-        results += json.loads(path.read_text("utf-8"))
+    building = 0.0
+    with tempfile.TemporaryDirectory(dir=data[WORK]) as folder:
+        index = VectorIndex.create(Path(folder) / "vectors", rows_of_all.shape[1])
+        for size in sizes:
+            building += grow(index, rows_of_all[len(index) : size])
+            graph_bytes = int(index.described["graph"]["bytes"]) / len(index)
+            about: dict[str, object] = {"vectors": len(index), "dimensions": index.shape, "building_seconds": building}
+            about["graph_bytes_a_vector"] = graph_bytes
+            results += [about | row for row in measured(index, by_kind)]
     return Result(results)
 
 
@@ -139,6 +152,7 @@ EXPERIMENTS = (
         columns=(
             "vectors",
             "queries",
+            "width",
             "recall_100",
             "graph_p50_ms",
             "graph_p99_ms",

@@ -17,6 +17,7 @@ from assay_lab.papers.deco import collections
 from assay_lab.papers.hst import trial
 from assay_lab.papers.kds import trials
 from assay_lab.papers.planning import plan_report
+from assay_lab.papers.srdetection import black_box
 from assay_lab.reliability import kinds, pool_settings
 from assay_lab.testbed import SCALES
 
@@ -96,6 +97,26 @@ def test_sizes_that_an_experiment_does_not_read_are_refused(name, table, message
     assert message in refused(name, scale=str(path))
     paper_name = name.partition("/")[0]
     check_used(paper_name, experiments_named(paper_name), Bench.of_scale(str(path), tmp_path, (0,)))
+
+
+def test_detectors_of_a_file_are_run_or_refused_before_anything_is_trained(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[judging]\ndetectors = ["min_k"]\n')
+    assert "judging.detectors min_k; expected some that read generated" in refused("srdetection", scale=str(path))
+    check_used(
+        "srdetection/table-1", experiments_named("srdetection/table-1"), Bench.of_scale(str(path), tmp_path, (0,))
+    )
+    path.write_text('[judging]\ndetectors = ["veil_probe"]\n')
+    assert "expected some that read token prob" in refused("srdetection/table-1", scale=str(path))
+    judging = black_box.writing(Bench.of_scale(str(path), tmp_path, (0,))).configurations[0].judging
+    assert "veil_probe" in judging.detectors
+    assert not {"black", "dpdllm"} & set(judging.detectors)
+
+
+def test_a_role_that_no_paper_has_is_refused_before_anything_runs(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[deco.roles]\nreader = "a"\n')
+    assert "deco.roles.reader: no such role; expected some of observer" in refused("deco/table-2", scale=str(path))
 
 
 def test_a_table_of_a_file_sizes_planted_bugs(tmp_path):

@@ -37,6 +37,7 @@ class Reproduction:
         paper_models: how many of the models of the paper it has, the first ones; None for all.
         audits: models that it audits at the scale "paper", without training, in place of those of the bench.
         keys: of the table of its paper in a configuration file, those that it reads; None for all.
+        checks: called with the bench before anything runs; each raises a DataError about what the user gave.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -54,6 +55,7 @@ class Reproduction:
     paper_models: int | None = None
     keys: tuple[str, ...] | None = None
     audits: tuple[str, ...] = ()
+    checks: tuple[Callable[[Bench], object], ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -120,6 +122,9 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
         seeds = ",".join(map(str, bench.seeds))
         raise DataError(f"{name}: received --seed {seeds}, expected one seed: it repeats nothing over seeds")
     check_keys(name, experiments, bench)
+    for experiment in experiments:
+        for check in experiment.checks:
+            check(experiment.bench_of(bench))
 
 
 def check_keys(name: str, experiments: Sequence[Reproduction], bench: Bench) -> None:

@@ -4,11 +4,12 @@ The vectors are those of whole functions and of their windows of 30 tokens, of t
 packages, by `builtin:fragments`; each is a document of its own. Queries are fragments of 60 tokens of functions of the
 standard library, as they stand and with every name replaced. Recall@100 is the share of the 100 nearest, by all
 cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. One index
-grows from size to size, as `index add` and `compact` let it, so each vector is linked once. Vectors are kept in the
-folder `work`.
+grows from size to size, as `index add` and `compact` let it, so each vector is linked once. It is kept in the folder
+`work`, so a run that was stopped continues.
 """
 
-import tempfile
+import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import require
+from assay.files import write_json
 from assay.retrieval import VectorIndex, open_encoder, vectors
 from assay.retrieval.encoding import windows_of
 from assay.types import Float32Array
@@ -30,8 +32,8 @@ from assay_lab.performance.vectors import fragments, rename
 
 NEAREST, GATE = 100, 400
 """Nearest that recall counts, and documents that a trace asks for."""
-AT_ONCE = 8192
-WIDTHS = 1024, 2048, 4096
+AT_ONCE, STEP = 8192, 100_000
+WIDTHS = 2048, 4096, 8192
 """Nodes that a search looks at; the product's is among them."""
 Documents = NDArray[np.int64]
 
@@ -73,7 +75,7 @@ def grow(index: VectorIndex, rows: NDArray[np.float16]) -> float:
     for start in range(0, len(rows), AT_ONCE):
         part = rows[start : start + AT_ONCE].astype(np.float32)
         index.add(np.arange(first + start, first + start + len(part)), part)
-    index.compact()
+    index.spill()
     began = time.process_time()
     # a graph that is there already is extended, whatever the size
     with patch.object(vectors, "GRAPH_FROM", 1):
@@ -81,6 +83,24 @@ def grow(index: VectorIndex, rows: NDArray[np.float16]) -> float:
     seconds = time.process_time() - began
     index.commit()
     return seconds
+
+
+def grown(folder: Path, rows: NDArray[np.float16], size: int) -> tuple[VectorIndex, float]:
+    """Return the index of the first rows, and the seconds that its graph took; one that is there grows further."""
+    place, record = folder / "vectors", folder / "seconds.json"
+    if not record.exists():
+        shutil.rmtree(place, ignore_errors=True)
+        VectorIndex.create(place, rows.shape[1]).commit()
+        write_json(record, {"0": 0.0})
+    index = VectorIndex.open(place, writable=True)
+    seconds: dict[str, float] = json.loads(record.read_text("utf-8"))
+    while len(index) < size:
+        building = seconds[str(len(index))] + grow(index, rows[len(index) : min(size, len(index) + STEP)])
+        seconds[str(len(index))] = building
+        write_json(record, seconds)
+    index.compact()
+    index.commit()
+    return index, seconds[str(size)]
 
 
 def answers_of(
@@ -132,15 +152,15 @@ def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
     rows_of_all = encoded(max(sizes), data[WORK] / f"vectors-{max(sizes)}.npy")
     by_kind = queries(count)
     results: list[dict[str, object]] = []
-    building = 0.0
-    with tempfile.TemporaryDirectory(dir=data[WORK]) as folder:
-        index = VectorIndex.create(Path(folder) / "vectors", rows_of_all.shape[1])
-        for size in sizes:
-            building += grow(index, rows_of_all[len(index) : size])
-            graph_bytes = int(index.described["graph"]["bytes"]) / len(index)
-            about: dict[str, object] = {"vectors": len(index), "dimensions": index.shape, "building_seconds": building}
-            about["graph_bytes_a_vector"] = graph_bytes
-            results += [about | row for row in measured(index, by_kind)]
+    for size in sizes:
+        path = data[WORK] / f"rows-{size}.json"
+        if not path.exists():
+            index, seconds = grown(data[WORK], rows_of_all, size)
+            graph = int(index.described["graph"]["bytes"])
+            about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
+            about["graph_bytes_a_vector"] = graph / len(index)
+            write_json(path, [about | row for row in measured(index, by_kind)])
+        results += json.loads(path.read_text("utf-8"))
     return Result(results)
 
 

@@ -146,10 +146,18 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 EXPERIMENTS = (
     Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1, keys=OF_TEXTS),
-    Reproduction(
-        "deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
-    ),
-    Reproduction(
-        "deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    *(
+        Reproduction(
+            "deco",
+            name,
+            run,
+            takes=ANY,
+            models=1,
+            models_with_data=1,
+            seeds=1,
+            keys=(*OF_TEXTS, "roles"),
+            checks=(roles_at,),
+        )
+        for name, run in (("figure-21", deco_figure_21), ("figure-22", deco_figure_22))
     ),
 )

@@ -248,6 +248,7 @@ EXPERIMENTS = (
         models_with_data=1,
         seeds=1,
         keys=(*OF_TEXTS, "copies", "roles"),
+        checks=(roles_at,),
     ),
     Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),
     Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),

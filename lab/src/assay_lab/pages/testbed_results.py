@@ -54,8 +54,9 @@ HEAD = """# Results of the testbed
 
 Made by `assay lab render` from the files in `lab/results/testbed/`, which `python -m
 assay_lab.pages.testbed_results` writes: it runs each experiment below at scale `full`, or, where the heading says
-`weak`, with the configuration `lab/lists/weak.toml`. All results are of one model of 2.6 million parameters and one
-recipe each; [which detector to use](../which-detector.md) says what follows from them and what does not.
+`weak`, with the configuration `lab/lists/weak.toml`. These results are of one model of 2.6 million parameters and one
+recipe each; [which detector to use](../which-detector.md) says what follows from them and what does not. Where the
+heading says `smollm2`, [SmolLM2-135M](papers.md) was run on few texts: its numbers show that the command runs.
 
 How to read the tables: detectors are in rows, checkpoints in columns. "(paper)" marks the numbers that a paper prints,
 of its own models and data; they are not comparable with ours in size, only in order. Brackets are 95 % intervals unless

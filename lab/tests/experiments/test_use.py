@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from assay.errors import DataError
+from assay.models import builtin_folder
 from assay_lab.cli.run import places_at
 from assay_lab.experiments import Bench, Finding, all_experiments, check_scale, check_used, experiments_named, paper
-from assay_lab.experiments.describing import write_finding
+from assay_lab.experiments.bench import label_of
+from assay_lab.experiments.describing import origin_of, write_finding
 from assay_lab.experiments.named_data import named_source
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
 from assay_lab.experiments.scales import sizes_of
@@ -158,7 +160,7 @@ def test_each_paper_has_models_of_its_own(tmp_path):
         bench = Bench.of_scale("paper", tmp_path, (0,), paper=family)
         assert tuple(each.model for each in bench.configurations) == models
         report = plan_report(family, experiments_named(family), bench)
-        assert [row.cells[0] for row in report.tables[0].rows] == list(models)
+        assert set(models) <= {row.cells[0] for row in report.tables[0].rows}
     assert set(paper("bugs").hub_models) == set(paper("bugs").tables["table-5"].values)
     by_name = {row.cells[0]: row.cells[1] for row in report.tables[0].rows}
     assert by_name["meta-llama/Llama-3.1-70B"] == "70"
@@ -168,7 +170,41 @@ def test_each_paper_has_models_of_its_own(tmp_path):
 def test_every_experiment_has_a_plan(name, tmp_path):
     experiments = experiments_named(name)
     report = plan_report(name, experiments, Bench.of_scale("full", tmp_path, (0, 1), paper=experiments[0].paper))
-    assert report.tables[0].rows
+    assert any(table.name == "models" for table in report.tables) or "It runs no model." in report.statement
+
+
+def rows_of_plan(name, bench):
+    tables = [table for table in plan_report(name, experiments_named(name), bench).tables if table.name == "models"]
+    return {row.cells[0]: row.cells[1:] for table in tables for row in table.rows}
+
+
+def test_a_plan_names_the_models_that_an_experiment_runs(tmp_path):
+    hst = Bench.of_scale("paper", tmp_path, (0,), paper="hst")
+    assert list(rows_of_plan("hst/judge", hst)) == ["Qwen/Qwen2.5-7B-Instruct"]
+    assert list(rows_of_plan("hst/source-tracker", hst)) == ["microsoft/unixcoder-base"]
+    assert len(rows_of_plan("bugs/strata", Bench.of_scale("paper", tmp_path, (0,), paper="bugs"))) == 1
+    kds = Bench.of_scale("paper", tmp_path, (0,), paper="kds")
+    assert len(rows_of_plan("kds/table-1", kds)) == 1
+    assert len(rows_of_plan("kds/table-7", kds)) == 3
+    assert not rows_of_plan("kds/table-9", kds)
+
+
+def test_a_plan_counts_the_tasks_of_a_file_and_the_weights_of_a_model(tmp_path):
+    tasks = tmp_path / "mine.jsonl"
+    tasks.write_text('{"text": "a"}\n\n{"text": "b"}\n')
+    model = builtin_folder("small")
+    bench = Bench.of_scale("paper", tmp_path, (0,), {"humaneval": tasks}, models=(str(model),))
+    ((size, _, _, passes, *_),) = rows_of_plan("srdetection/figure-2", bench).values()
+    assert passes == "22"
+    assert size == "0.00256"
+
+
+def test_a_local_path_of_a_model_is_in_no_finding(tmp_path):
+    model = tmp_path / "my-model"
+    model.mkdir()
+    bench = Bench.of_scale("smoke", tmp_path, (0,), models=(str(model),))
+    assert origin_of("kds/table-1", bench)["models"] == ["my-model"]
+    assert label_of("Qwen/Qwen2.5-7B") == "Qwen/Qwen2.5-7B"
 
 
 def test_data_are_paths_benchmarks_or_data_sets_of_the_hub(tmp_path):

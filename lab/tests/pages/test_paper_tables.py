@@ -23,7 +23,7 @@ def test_a_command_of_the_page_is_accepted_and_planned(experiment, tmp_path):
     assert not experiment.needs or data.keys() & set(experiment.needs)
     bench = Bench.of_scale("paper", tmp_path, (0,), data, paper=experiment.paper)
     check_used(name, experiments_named(name), bench)
-    assert plan_report(name, experiments_named(name), bench).tables[0].rows
+    assert plan_report(name, experiments_named(name), bench).statement
 
 
 def test_every_table_and_figure_of_a_paper_has_a_row():

@@ -191,6 +191,11 @@ def tables_of_papers(content: dict[str, Any], source: str) -> tuple[dict[str, Ma
     return tables, models
 
 
+def label_of(model: str) -> str:
+    """Return the name of a model in tables: of a file or folder its own name, which says nothing of the machine."""
+    return Path(model).name if model.endswith(".gguf") or Path(model).exists() else model
+
+
 def of_model(configuration: Configuration, model: str) -> Configuration:
     """Return a configuration with another model; its name, and so its run folder, is then another one."""
     if model == configuration.model:

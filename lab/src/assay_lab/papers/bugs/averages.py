@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import compress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
 from assay_lab.bugs.study import PAPER_STARTS, Starts, score_names
 from assay_lab.columns import at_places, attributes, keyed, present, text_column, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.named_data import named_dataset, named_source
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.scales import sizes_of
@@ -109,11 +108,6 @@ Averages = Mapping[str, SideAverages]
 def models_of(bench: Bench) -> tuple[str, ...]:
     """Return the models of a bench, each once."""
     return tuple(dict.fromkeys(attributes(bench.configurations, "model")))
-
-
-def label_of(model: str) -> str:
-    """Return the name of a model in tables: of a GGUF file its file name."""
-    return Path(model).name if model.endswith(".gguf") else model
 
 
 def most_texts(bench: Bench) -> int | None:

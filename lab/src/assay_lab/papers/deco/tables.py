@@ -14,7 +14,7 @@ from assay.scores import Deriver, ModelRole, ScoreRequest, request
 from assay.scoring import DerivationModels, Opener, plan, score_samples
 from assay.types import Float64Array, LogProbScorer
 from assay_lab.columns import at_places, attributes, id_column, outside, present, text_column, without
-from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench, label_of
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.deco.collections import (
@@ -195,7 +195,7 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
         tables=tuple(tables),
         notes=(
             *texts.notes,
-            f"Log-perplexity: bits a token under {target.name}; the paper's model is CodeLlama 7B.",
+            f"Log-perplexity: bits a token under {label_of(target.name)}; the paper's model is CodeLlama 7B.",
             SIZES,
             TOKENS,
         ),

@@ -19,6 +19,7 @@ from assay.provenance import CodeIndex, trace
 from assay.types import Encoder
 from assay_lab.columns import attributes
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality
+from assay_lab.experiments.bench import label_of
 from assay_lab.papers.hst.corpus import SearchSpace
 from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, Query, queries
 from assay_lab.papers.hst.search import WAYS, Way, answers, first_right
@@ -196,7 +197,7 @@ def run_trial(
             costs += timed(space, documents, indexes, most=size.timed, seed=seed)
     return TracingTrial(
         seed=seed,
-        encoder=encoder.name,
+        encoder=label_of(encoder.name),
         encoder_digest=encoder.digest,
         documents=len(space.documents),
         cells=tuple(cells),

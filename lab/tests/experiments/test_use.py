@@ -207,6 +207,15 @@ def test_a_local_path_of_a_model_is_in_no_finding(tmp_path):
     assert label_of("Qwen/Qwen2.5-7B") == "Qwen/Qwen2.5-7B"
 
 
+def test_two_models_of_one_name_are_refused(tmp_path):
+    models = [str(tmp_path / name / "epoch-1") for name in "ab"]
+    for model in models:
+        Path(model).mkdir(parents=True)
+    with pytest.raises(DataError, match="received two models called epoch-1"):
+        Bench.of_scale("smoke", tmp_path, (0,), models=models)
+    assert Bench.of_scale("smoke", tmp_path, (0,), models=models[:1] * 2).models
+
+
 def test_data_are_paths_benchmarks_or_data_sets_of_the_hub(tmp_path):
     assert places_at(["wikimia", "hf:a/b", "x=hf:c/d"]) == {
         "wikimia": Path("wikimia"),

@@ -113,6 +113,7 @@ class Bench:
             configurations = scale(name)
             if name == PAPER_SCALE and paper:
                 listed = hub_models_of(paper)
+        check_labels(models)
         if models or listed:
             configurations = tuple(map(partial(of_model, configurations[0]), dict.fromkeys(models or listed)))
         return cls(
@@ -194,6 +195,20 @@ def tables_of_papers(content: dict[str, Any], source: str) -> tuple[dict[str, Ma
 def label_of(model: str) -> str:
     """Return the name of a model in tables: of a file or folder its own name, which says nothing of the machine."""
     return Path(model).name if model.endswith(".gguf") or Path(model).exists() else model
+
+
+def check_labels(models: Sequence[str]) -> None:
+    """Refuse two models that tables could not tell apart.
+
+    Raises:
+        DataError: two files or folders have the same name.
+    """
+    labels: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        label = label_of(model)
+        if label in labels:
+            raise DataError(f"received two models called {label} ({labels[label]}, {model}), expected different names")
+        labels[label] = model
 
 
 def of_model(configuration: Configuration, model: str) -> Configuration:

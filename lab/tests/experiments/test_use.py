@@ -211,9 +211,9 @@ def test_two_models_of_one_name_are_refused(tmp_path):
     models = [str(tmp_path / name / "epoch-1") for name in "ab"]
     for model in models:
         Path(model).mkdir(parents=True)
-    with pytest.raises(DataError, match="received two models called epoch-1"):
-        Bench.of_scale("smoke", tmp_path, (0,), models=models)
-    assert Bench.of_scale("smoke", tmp_path, (0,), models=models[:1] * 2).models
+    assert "received two models called epoch-1" in refused("srdetection/table-1", models=models)
+    bench = Bench.of_scale("smoke", tmp_path, (0,), models=models[:1] * 2)
+    check_used("srdetection/table-1", experiments_named("srdetection/table-1"), bench)
 
 
 def test_data_are_paths_benchmarks_or_data_sets_of_the_hub(tmp_path):

@@ -113,7 +113,6 @@ class Bench:
             configurations = scale(name)
             if name == PAPER_SCALE and paper:
                 listed = hub_models_of(paper)
-        check_labels(models)
         if models or listed:
             configurations = tuple(map(partial(of_model, configurations[0]), dict.fromkeys(models or listed)))
         return cls(

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.datasets import benchmark, is_benchmark
 from assay.errors import DataError
 from assay_lab.columns import attributes, present, without
-from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench, check_labels
 from assay_lab.experiments.describing import marked
 from assay_lab.experiments.finding import Finding
 from assay_lab.experiments.papers import FAMILIES
@@ -104,7 +104,7 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
         bench: with what the user gives.
 
     Raises:
-        DataError: something has no use; the line names the first.
+        DataError: something has no use, or two models have one name; the line names the first.
     """
     used: set[str] = set()
     for experiment in experiments:
@@ -121,6 +121,7 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
     if len(bench.seeds) > 1 and None not in attributes(experiments, "seeds"):
         seeds = ",".join(map(str, bench.seeds))
         raise DataError(f"{name}: received --seed {seeds}, expected one seed: it repeats nothing over seeds")
+    check_labels(bench.models)
     check_keys(name, experiments, bench)
     for experiment in experiments:
         for check in experiment.checks:

@@ -145,6 +145,24 @@ def test_a_wrong_key_of_a_paper_is_one_line(text, message, tmp_path):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("family", "scales", "text", "message"),
+    [
+        ("kds", trials.SCALES, "n = 1", "mine.toml: kds.n = 1: input should be greater than or equal to 2"),
+        ("kds", trials.SCALES, "shares = [0.5, 2]", "kds.shares.1 = 2: input should be less than or equal to 1"),
+        ("deco", collections.SCALES, "copies = 1", "deco.copies = 1: input should be greater than or equal to 2"),
+        ("hst", trial.SIZES, "windows = []", "hst.windows = []: tuple should have at least 1 item"),
+        ("bugs", averages.SCALES, "texts = 0", "bugs.texts = 0: input should be greater than or equal to 1"),
+    ],
+)
+def test_a_size_that_measures_nothing_is_refused(family, scales, text, message, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[{family}]\n{text}\n")
+    with pytest.raises(DataError) as caught:
+        sizes_of(Bench.of_scale(str(path), tmp_path, (0,)), family, scales)
+    assert message in str(caught.value)
+
+
 def test_scales_have_the_same_names_everywhere_and_others_are_refused_with_the_list():
     for of_family in (averages, collections, trial, trials, kinds, pool_settings):
         assert tuple(getattr(of_family, "SCALES", None) or of_family.SIZES) == SCALES

@@ -40,7 +40,7 @@ from assay_lab.columns import at_places, attributes, keyed, present, text_column
 from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.named_data import named_dataset, named_source
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.scales import sizes_of
+from assay_lab.experiments.scales import Count, sizes_of
 from assay_lab.mappings import map_values
 
 PAPER = paper("bugs")
@@ -82,14 +82,14 @@ class BugSizes:
         fresh: draw functions to plant from installed packages; else from the standard library alone, for a quick try.
     """
 
-    texts: int | None
-    controls: int | None = None
+    texts: Count | None
+    controls: Count | None = None
     starts: Starts = "all"
     tokens: Mapping[str, float] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
-    trained: int = 100
-    calibrating: int = 150
-    judged: int = 500
+    trained: Count = 100
+    calibrating: Count = 150
+    judged: Count = 500
     fresh: bool = True
 
 

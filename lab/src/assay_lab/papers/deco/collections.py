@@ -28,7 +28,7 @@ from assay_lab.columns import label_column, without
 from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.scales import sizes_of
+from assay_lab.experiments.scales import Count, Counts, Several, sizes_of
 from assay_lab.rewrites.building import DataSetName
 from assay_lab.rewrites.writing import MANIFEST
 
@@ -58,15 +58,15 @@ class ScaleSizes:
         roles: what a model does beside the surrogate → its name, in place of the paper's.
     """
 
-    tasks: int | None
-    authors: int | None
-    copies: int | None
-    functions: int = 80
-    tokens: int = 120
-    epochs: int = 10
+    tasks: Count | None
+    authors: Count | None
+    copies: Several | None
+    functions: Count = 80
+    tokens: Count = 120
+    epochs: Count = 10
     rates: tuple[float, ...] = Protocol().rates
-    batches: tuple[int, ...] = Protocol().batches
-    seeds: int = 5
+    batches: Counts = Protocol().batches
+    seeds: Count = 5
     roles: Mapping[str, str] = field(default_factory=dict)
 
 

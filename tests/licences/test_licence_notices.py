@@ -103,6 +103,11 @@ def test_the_notice_of_a_file_outranks_its_repository():
         ("## Licence\n\nGPLv3+\n", "GPL-3.0-or-later"),
         ("# Thing\n\nIt reads MIT files.\n", None),
         ("## License\n\nSee the file LICENSE.\n", None),
+        ("# Tool\n\n## Copyright\n\nUnder the terms of the MIT license.\n", "MIT"),
+        ("Tool\n\nThis program is free software under the same terms as Perl itself.\n\nMore.\n", PERL),
+        ("Tool\n\nIt uses Other, which is licensed under the MIT license.\n", None),
+        ("<!-- Licensed under the Apache License, Version 2.0 -->\n# Tool\n", "Apache-2.0"),
+        ("# Tool\n\n## Meta\n\n[LICENSE (MIT)](./LICENSE)\n", "MIT"),
     ],
 )
 def test_the_licence_section_of_a_readme_is_read(text, licence):
@@ -365,6 +370,7 @@ def test_an_exception_is_named_beside_the_gnu_licence(words, exception):
         ("Licensed under Apache License v2.0 with Runtime Library Exception", "Apache-2.0 WITH Swift-exception"),
         ("Under the terms of the PSFRAG-9 License.", "unknown"),
         ("Licensed under AFL-3.0", "AFL-3.0"),
+        ("Dual-licensed, allowing you to choose between the GNU General Public License and ours.", "GPL-1.0-or-later"),
         ("Under the conditions of the LaTeX Project Public License, either version 1.3c", "LPPL-1.3c"),
         ("Under the Open Data Commons Open Database License v1.0", "ODbL-1.0"),
         ("Available under two licenses, choose whichever you prefer: MIT License or GPLv3", "GPL-3.0-only OR MIT"),

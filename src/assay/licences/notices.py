@@ -85,6 +85,14 @@ _DECLARED_WITHIN = 3000
 _LINK = re.compile(r"^\[licen[cs]e:? \(?(?P<words>[\w .+-]+)\)?\]\(", re.IGNORECASE | re.MULTILINE)
 _BADGE_TEXT = re.compile(r"!\[(?P<words>[\w .:+-]*\blicen[cs]e\b[\w .:+-]*)\]", re.IGNORECASE)
 
+_FIRST_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+# Words in which a paragraph speaks of the project itself.
+_OF_ITSELF = re.compile(
+    r"\bthis (?:program|module|package|project|library|software|distribution|tool|code) "
+    r"(?:is|may be) (?:licen[cs]ed|released|distributed|free software|available under)\b"
+)
+
 
 def licence_notice(text: str) -> str | None:
     """Return the licence of the notice at the head of a file as an SPDX expression; None without one.
@@ -152,7 +160,9 @@ def licence_of_readme(text: str) -> str | None:
             licence := _of_readme_words(stated["words"].replace("%20", " ").replace("--", "-"))
         ):
             return licence
-    return None
+    own = filter(_OF_ITSELF.search, map(words_of, map(str.splitlines, _PARAGRAPH.split(text))))
+    comment = _FIRST_COMMENT.match(text)
+    return next(filter(None, map(notice_of_words, own)), None) or (comment and licence_notice(comment[0]))
 
 
 def _of_readme_words(section: str) -> str | None:

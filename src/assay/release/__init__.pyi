@@ -13,6 +13,7 @@ from .making import changes_doctests_alone as changes_doctests_alone
 from .making import make_release as make_release
 from .naming import NameSources as NameSources
 from .power import measured_power as measured_power
+from .power import text_power as text_power
 from .publishing import VerifiedRelease as VerifiedRelease
 from .publishing import WrittenTwins as WrittenTwins
 from .publishing import rotate_release as rotate_release
@@ -36,3 +37,4 @@ from .testing import ReleaseTest as ReleaseTest
 from .testing import check_published as check_published
 from .testing import evidence_of_release as evidence_of_release
 from .testing import run_release_test as run_release_test
+from .text_alone import characters_alike as characters_alike

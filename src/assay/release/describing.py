@@ -183,21 +183,15 @@ def _version_row(test: VersionTest) -> tuple[Cell | None, ...]:
 
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:
     heads: dict[str, ColumnKind] = {"version": "name", "z": "number", "p": "p_value", "adjusted p": "p_value"}
-    title, caption = "The published contents against those that the lot left", ()
+    title = "The published contents against those that the lot left"
+    caption = ["z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval."]
     if result.access == "gray":
         title = "The published copies against secret ones"
         heads["adjusted p of the content"] = "p_value"
-        caption = ("The content (examples and their order) is a lot of its own, which survives renaming back.",)
-    yield _table(
-        "versions",
-        title,
-        heads=heads | {"known tasks, at least": "count"},
-        rows=map(_version_row, result.versions),
-        caption=(
-            "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
-            *caption,
-        ),
-    )
+        caption.append("The content (examples and their order) is a lot of its own, which survives renaming back.")
+    heads["known tasks, at least"] = "count"
+    rows = map(_version_row, result.versions)
+    yield _table("versions", title, heads=heads, rows=rows, caption=tuple(caption))
     if result.single:
         named = sorted(result.named, key=attrgetter("q_value"))
         yield _table(

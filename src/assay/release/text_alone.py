@@ -66,7 +66,6 @@ def _continuation(model: Generator, prompt: str, reply: str) -> str:
         reply = rest
     # two lines, since the line that is to be continued may also stand in a later example
     repeated = "\n".join(prompt.split("\n")[-2:])
-    _, found, behind = reply.partition(repeated)
-    if found:
-        return behind
+    if repeated in reply:
+        return reply.partition(repeated)[2]
     return reply.removeprefix(repeated.rpartition("\n")[2].lstrip())

@@ -27,7 +27,7 @@ class ReleaseSettings(Settings):
             metavar="N",
             common=True,
         ),
-    ] = 20
+    ] = 10
     names: Annotated[
         str | None,
         Setting(

@@ -94,7 +94,8 @@ def judge_runs(
         DataError: nothing could be read.
         MissingExtra: a log of inspect without inspect_ai.
     """
-    files = [path for path, _ in run_files(paths)]
+    named = dict(run_files(paths))
+    files = list(named)
     base = partial(_base, tasks=tasks, folder=repositories) if repositories else None
     judged: list[JudgedRun] = []
     unread: list[UnreadRun] = []
@@ -119,7 +120,8 @@ def judge_runs(
         )
     return AnnotatedRuns(
         runs=tuple(runs),
-        unread=tuple(unread),
+        # what harnesses write beside runs is passed over in a folder, not where it was named
+        unread=tuple(part for part in unread if named[part.path] or not part.is_beside),
         repositories=base is not None,
         without_base=sum(base(task) is None for task in worked_on if base),
         notes=tuple(notes),

@@ -211,7 +211,7 @@ def test_what_harnesses_write_beside_runs_is_passed_over_in_a_folder(name, conte
     path = write(tmp_path / "runs", (name, json.dumps(content)))
     assert judge_runs([tmp_path / "runs"], tasks).unread == ()
     (unread,) = judge_runs([tmp_path / "runs", path], tasks).unread
-    assert "predictions, a report, or settings" in unread.reason
+    assert "predictions, tasks, a report, or settings" in unread.reason
 
 
 def test_calls_that_only_the_events_of_inspect_have_are_read(tmp_path):

@@ -45,10 +45,10 @@ _ZIP = b"PK\x03\x04"
 _REPEATS = re.compile(r"output\.critic_attempt_\d+\.jsonl|trajectory\.(?:cont|summarization)\S*\.json")
 """Names of files whose runs are in the file of the first word, where that is beside them."""
 _BESIDE = (
-    *({"model_patch"}, {"resolved_ids"}, {"llm", "max_iterations"}),
+    *({"model_patch"}, {"base_commit", "patch"}, {"resolved_ids"}, {"llm", "max_iterations"}),
     *({"trial_name"}, {"job_name"}, {"n_total_trials"}, {"rewards"}, {"reward"}, {"results"}, {"datasets"}),
 )
-"""Keys of files that harnesses write beside runs: predictions, reports, settings and results."""
+"""Keys of files beside runs: predictions, tasks, reports, settings and results."""
 LARGEST_RUN = 1 << 30
 """Bytes of one JSON document or line: an output of hundreds of megabytes is read, an endless one is not."""
 
@@ -60,7 +60,7 @@ class UnreadRun:
     Attributes:
         path: of the file.
         reason: why, as a clause.
-        is_beside: True for a file without runs that harnesses write beside them, such as predictions.
+        is_beside: True for a file without runs that lies beside them, such as predictions.
     """
 
     path: Path
@@ -126,7 +126,7 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
             yield UnreadRun(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
         return
     if _is_beside(content):
-        yield UnreadRun(path, f"predictions, a report, or settings, expected {LAYOUTS}", is_beside=True)
+        yield UnreadRun(path, f"predictions, tasks, a report, or settings, expected {LAYOUTS}", is_beside=True)
         return
     keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
     yield UnreadRun(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")

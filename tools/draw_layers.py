@@ -30,7 +30,7 @@ NOTES = {
     "guard": "limits for bytes of others",
     "files": "atomic files, the table of languages, entry points, progress, retries",
     "types": "the values that flow",
-    "errors": "exceptions, JSON of values, escaping",
+    "errors": "exceptions, JSON of values, escaping, Python's parser",
 }
 """First package of a layer → what the layer is for."""
 

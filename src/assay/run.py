@@ -20,7 +20,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -211,6 +211,23 @@ class Run:
         """Remove what an unfinished run would have continued from; its result and its record are written."""
         # beside a file, nothing of the run is of use any more; in a folder, its record is part of the result
         shutil.rmtree(self.state if self.path == self.result else self.path, ignore_errors=True)
+
+
+def run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:
+    """Return the run that writes to a place; None where nothing is written."""
+    if isinstance(out, str | Path):
+        return begin(out)
+    return out
+
+
+@contextmanager
+def begun(run: Run | None, *settings: Settings, **inputs: object) -> Iterator[None]:
+    """Begin a run, see `Run.begun`; without one there is nothing to claim."""
+    if run is None:
+        yield
+        return
+    with run.begun(*settings, **inputs):
+        yield
 
 
 def manifest_in(folder: Path) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import ast
 import re
 
 from assay.authorship.normalising import PYTHON
-from assay.code import python_tree
 from assay.languages import lexical_rules
+from assay.python_parser import python_tree
 from assay.retrieval import COMMENT, Source, find_regions
 
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")

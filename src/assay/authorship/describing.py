@@ -326,7 +326,7 @@ def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
     name, _, digest = detection.scored.detector.rpartition(" ")
-    facts = [Fact("detector", name, digest[:SHOWN_DIGITS]) if name else Fact("detector", digest)]
+    facts = [Fact("detector", name or digest or "none", digest[:SHOWN_DIGITS] * bool(name))]
     if detection.reference is not None:
         facts.append(Fact("reference", _foreseen(detection.reference, detection.realised)))
         facts.append(Fact("no answer", str(sum(detection.abstentions.values())), f"of {len(detection.results)}"))
@@ -390,6 +390,8 @@ def _pieces(detection: Detection) -> Table:
         caption.append(f"The highest {SHOWN} of {len(results):,}.")
     # rows and not results are sorted, because the columns look up scores and reasons by the row
     order = sorted(range(len(results)), key=lambda row: -_finite(results[row].value))
+    if not _shown(detection):
+        order = []
     return Table.of("pieces", title="Scores", items=order[:SHOWN], columns=columns, caption=caption)
 
 
@@ -481,7 +483,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
     if detection.reference is not None:
         reference = {"texts": len(detection.reference), "source": detection.reference.source}
     return {
-        "detector": detection.scored.detector,
+        "detector": detection.scored.detector or None,
         "statement": NO_PROOF,
         "signals": list(map(_signal_data, detection.signals)),
         "reference": reference,

@@ -98,7 +98,7 @@ class Scored:
     """Scores of pieces of code by one detector.
 
     Attributes:
-        detector: name and digest; a reference belongs to one detector.
+        detector: name and digest, empty without one; a reference belongs to one detector.
         values: float64 [n], higher = machine-written; NaN where there is no score.
         scores: name → float64 [n], every score that was computed.
         reasons: name → why there is no score, or None, per piece.
@@ -130,6 +130,11 @@ def by_classifier(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: 
         notes=(),
         lines=((),) * len(units),
     )
+
+
+def without_scores(codes: Sequence[Code]) -> Scored:
+    """Return pieces of code that no detector scored."""
+    return Scored("", np.full(len(codes), np.nan), scores={}, reasons={}, notes=(), lines=((),) * len(codes))
 
 
 def classifier_name(digest: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.authorship.choosing import DetectorChoice
-from assay.authorship.detecting import Detection, answer_pieces, codes_of
+from assay.authorship.detecting import Detection, answer_pieces, codes_of, without_scores
 from assay.authorship.reading import read_code
 from assay.authorship.reference import Reference
 from assay.authorship.settings import DetectorSettings
@@ -34,8 +34,9 @@ def detect(
 
     Args:
         code: files, folders, tables of texts (JSON lines or Parquet), or "-".
-        detector: its settings; None for scores of the built-in model.
-        reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
+        detector: its settings; None for scores of the built-in model beside a reference.
+        reference: file of `calibrate_authorship`; without it there is no verdict on style, and scores are computed only
+            where `detector` names them, its model or its classifier.
         by: unit of code.
         lines: "FIRST-LAST" of one file.
         patch: the input is a unified diff; its added lines are judged.
@@ -48,11 +49,15 @@ def detect(
     paths, past = paths_of(code), None
     if reference:
         past = Reference.load(Path(reference))
-    choice = DetectorChoice(detector or DetectorSettings())
+    settings = detector or DetectorSettings()
+    choice = DetectorChoice(settings)
     choice.check(past)
     with progress_bar("reading"):
         read = read_code(paths, by=by, lines=lines, patch=patch, language=language, text=text)
         codes = codes_of(read.units)
+    # values without human code to compare with give no answer, so they are computed only for a user who names them
+    if past is None and not settings.names_a_detector:
+        return answer_pieces(read.units, codes, without_scores(codes), read.signals, reference=None, unread=read.unread)
     with progress_bar("opening the detector"):
         opened = choice.open()
     if past is not None:

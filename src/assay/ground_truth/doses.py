@@ -14,10 +14,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from assay.code import functions_in, python_tree
+from assay.code import functions_in
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.ground_truth.manifest import ManifestEntry, read_manifest
+from assay.python_parser import python_tree
 from assay.types import MEMBER, NONMEMBER, Sample
 
 NEVER_SEEN = 6

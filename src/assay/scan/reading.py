@@ -8,7 +8,7 @@ import lzma
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -163,7 +163,11 @@ class FileReader:
                 yield from self._whole("a.json", stream.read(LONGEST_LINE + 1))
 
     def _line(self, line: bytes, number: int, member: str = "") -> Iterator[CorpusText]:
-        row = _object(line)
+        try:
+            row = _object(line, distinct_fields)
+        except DataError as fault:
+            self._skip(str(fault), member or number)
+            return
         if row is not None:
             yield from self._row(row, number, member)
         elif line.strip():
@@ -173,6 +177,9 @@ class FileReader:
         """Yield the rows of CSV; a record that does not fit the header costs itself, broken quoting the rest."""
         records = filter(itemgetter(1), csv_records(stream))
         header: list[str] = next(records, (b"", []))[1]
+        if len(set(header)) < len(header):
+            self._end("a column that stands twice")
+            return
         for number, (_, record) in enumerate(records, 1):
             if record == BROKEN:
                 self._end(f"broken quotes in row {number}: it and the rest of the file")
@@ -242,7 +249,11 @@ class FileReader:
         if reason := skip_by_bytes(raw, LONGEST_LINE):
             self._skip(reason, member)
             return
-        document = parse_or_none(raw) if suffix in {".ipynb", ".json"} else None
+        try:
+            document = parse_or_none(raw, distinct_fields) if suffix in {".ipynb", ".json"} else None
+        except DataError as fault:
+            self._skip(str(fault), member)
+            return
         lines = raw.splitlines() if suffix in LINES and document is None else []
         if isinstance(document, dict):
             yield from self._row(document, None, member)
@@ -312,7 +323,8 @@ def array_items(stream: io.BufferedReader) -> Iterator[Any]:
     Raises:
         DataError: an item is broken, cut off, or too long.
     """
-    decode_item, decode_bytes = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    decode_item = json.JSONDecoder(object_pairs_hook=distinct_fields).raw_decode
+    decode_bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     text = decode_bytes.decode(stream.read1(PIECE)).lstrip("\ufeff \t\r\n")
     at, size = 1, PIECE  # after the bracket
     while True:
@@ -388,18 +400,33 @@ def _csv_lines(stream: io.BufferedReader) -> Iterator[tuple[bytes, str]]:
         text.detach()  # who opened the stream closes it
 
 
-def parse_or_none(raw: bytes) -> Any | None:  # noqa: ANN401  as above
-    """Return the value of JSON; None for what is none."""
+def distinct_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object, of which a dict would keep the last of a name and hide the others.
+
+    Raises:
+        DataError: a name stands twice.
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise DataError("a field that stands twice")
+    return fields
+
+
+Pairs = Callable[[list[tuple[str, Any]]], object]
+
+
+def parse_or_none(raw: bytes, pairs: Pairs | None = None) -> Any | None:  # noqa: ANN401  as above
+    """Return the value of JSON, whose objects `pairs` makes; None for what is none."""
     try:
-        return parse_json(raw)
+        return parse_json(raw, pairs)
     except ValueError:
         return None
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
-    value = parse_or_none(line)
+def _object(line: bytes, pairs: Pairs | None = None) -> dict[str, Any] | None:
+    value = parse_or_none(line, pairs)
     if value is None and not is_utf8(line):  # the rest of a row is read where a character of it is broken
-        value = parse_or_none(line.decode("utf-8", "replace").encode())
+        value = parse_or_none(line.decode("utf-8", "replace").encode(), pairs)
     return value if isinstance(value, dict) else None
 
 

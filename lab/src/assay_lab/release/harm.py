@@ -17,7 +17,7 @@ from assay.code import Problem, reordered, replaced_tests
 from assay.datasets import DataSelection, SourceRow, TaskLayout, cells_of, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
-from assay.release import changes_doctests_alone, drafted
+from assay.release import drafted, shows_as_much
 from assay.types import Float64Array
 from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
@@ -67,7 +67,7 @@ def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
     tasks = []
     for row, code, replaced in zip(rows, codes, examples, strict=True):
         original = piece(row, layout)
-        shown = filter(partial(changes_doctests_alone, code), text_column(replaced.variants))
+        shown = filter(partial(shows_as_much, code), text_column(replaced.variants))
         in_front = partial(changed_in_front, original, original.text.removesuffix(code))
         made = {"order": list(map(in_front, reordered(code, copies, seed))), "examples": list(map(in_front, shown))}
         for kind, naming in NAMINGS.items():

@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import check_ratio, opened, require_exists
+from assay.datasets.sources.stream import check_distinct, check_ratio, opened, require_exists
 from assay.errors import DataError
 from assay.files import parse_json
 from assay.guard import ROW_BYTES, child_stream, library_faults
@@ -121,6 +121,7 @@ def write_batches(out: IO[bytes], path: str, form: str, choices: Sequence[Sequen
         with library_faults(place, f"a whole {form} file"):
             batches = _parquet_batches(place, source, choices) if form == "Parquet" else _arrow_batches(source)
             schema = next(batches)
+            check_distinct(place, schema.names)
             with pa.ipc.new_stream(out, schema) as written:
                 for batch in batches:
                     batch.validate(full=True)  # else offsets outside the data are followed

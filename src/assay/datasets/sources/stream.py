@@ -4,7 +4,8 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -71,6 +72,17 @@ class Unpacked(io.RawIOBase):
             raise _too_large(self._path, f"{LARGEST_UNPACKED:,} bytes")
         check_ratio(self._path, self._bytes, self._packed.tell())
         return count
+
+
+def check_distinct(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table in which a name stands for two columns: a row would keep the last, and hide the others.
+
+    Raises:
+        DataError: a name stands twice.
+    """
+    for name, times in Counter(columns).items():
+        if times > 1:
+            raise DataError(f"{path}: the column {name!r} stands twice, expected distinct names")
 
 
 def check_ratio(path: Path, unpacked: int, packed: int) -> None:

@@ -57,7 +57,9 @@ def detect(
         codes = codes_of(read.units)
     # values without human code to compare with give no answer, so they are computed only for a user who names them
     if past is None and not settings.names_a_detector:
-        return answer_pieces(read.units, codes, without_scores(codes), read.signals, reference=None, unread=read.unread)
+        return answer_pieces(
+            read.units, codes, without_scores(codes), signals=read.signals, reference=None, unread=read.unread
+        )
     with progress_bar("opening the detector"):
         opened = choice.open()
     if past is not None:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from assay.agent_runs.annotating import AnnotatedRuns, solved_rate
 from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun, RunVerdict
 from assay.codec import encode
+from assay.escaping import cut_off
 from assay.evaluation import Estimate
 from assay.reports import (
     Answer,
@@ -159,7 +160,7 @@ def _first_of(runs: list[JudgedRun]) -> tuple[str, ...]:
 
 
 def _short(command: str) -> str:
-    return command if len(command) <= WORDS else f"{command[: WORDS - 1]}…"
+    return cut_off(command, WORDS)
 
 
 def _evidence(run: JudgedRun) -> Juxtaposition:

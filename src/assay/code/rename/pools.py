@@ -389,7 +389,9 @@ class SampledNames:
 
 def _written(reply: str | Rejected, space: str) -> str | None:
     """Return the name with which a continuation begins; None where it begins with something else or breaks off."""
-    match = None if isinstance(reply, Rejected) else _NAME.match(reply.removeprefix(space))
+    if isinstance(reply, Rejected):
+        return None
+    match = _NAME.match(reply.removeprefix(space))
     return match and match[0]
 
 

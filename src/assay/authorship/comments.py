@@ -40,6 +40,7 @@ def docstring_spans(text: str, language: str | None) -> list[tuple[int, int]]:
     for line in lines:
         starts.append(starts[-1] + len(line.decode("utf-8", "surrogatepass")))
 
+    # the prefix of the line is decoded again, which turns its bytes into characters
     def offset(row: int, column: int) -> int:
         return starts[row - 1] + len(lines[row - 1][:column].decode("utf-8", "surrogatepass"))
 

@@ -78,6 +78,7 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
     """Yield the functions of the modules at `paths` (relative to `root`); paths that do not exist are skipped."""
     for path in paths:
         if (root / path).is_file():
+            # by the encoding that a file declares (PEP 263), with LF line ends, as the digests were made
             with tokenize.open(root / path) as file:
                 yield from functions_of(file.read(), path)
 

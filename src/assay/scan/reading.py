@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -125,10 +125,13 @@ class FileReader:
         suffixes = {suffix.lower() for suffix in place.suffixes}
         if place.name in STATE_FILES:
             return
+        # content first, then the name: archives and binary tables say what they are, lines and records do not
         if is_archive(place):
             yield from self._members(place)
-        elif head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM)):
-            yield from self._rows(self._table(place, "Parquet" if head.startswith(PARQUET) else "Arrow"))
+        elif head.startswith(PARQUET):
+            yield from self._rows(self._table(place, "Parquet"))
+        elif head.startswith((ARROW_FILE, ARROW_STREAM)):
+            yield from self._rows(self._table(place, "Arrow"))
         elif suffixes & DELIMITED:
             with unpacked(place) as stream:
                 yield from self._records(stream)
@@ -193,15 +196,18 @@ class FileReader:
     def _row(
         self, row: Mapping[str, Any], number: int | None, member: str = "", shape: str = ""
     ) -> Iterator[CorpusText]:
-        text = row_text(row, self.columns)
+        text, names = row_text(row, self.columns), ", ".join(self.columns)
         if not text.strip():
             if any(True for _ in row_fields(row, self.columns)):
                 self.shapes["empty texts"] += 1  # they were read, and can hold no task
             else:
-                names = f" {', '.join(self.columns)}" if self.columns else "s"
-                self._skip(f"no text in the column{names}", member or number or "")
+                self._skip(
+                    f"no text in the column {names}" if names else "no text in the columns", member or number or ""
+                )
             return
-        self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape or shape_of(row)] += 1
+        if names:
+            shape = f"columns {names}"
+        self.shapes[shape or shape_of(row)] += 1
         yield CorpusText(number, member, text=text.encode("utf-8", "surrogatepass"), value=row)
 
     def _table(self, place: Path, form: str) -> Iterator[Mapping[str, Any]]:
@@ -211,21 +217,24 @@ class FileReader:
 
     def _members(self, place: Path) -> Iterator[CorpusText]:
         members = Archive(place, str(place), LONGEST_LINE).files()
+        # the first two tell a WebDataset from a folder of files; sisters follow each other in it (its specification)
         first = list(islice(members, 2))
-        is_shard = archive_form(place) != "zip" and are_sisters([member.path for member in first])
+        is_shard = archive_form(place) != "zip" and are_sisters(list(map(attrgetter("path"), first)))
         for key, sisters in groupby(chain(first, members), lambda member: sisters_name(member.path)):
             row: dict[str, Any] = {}
             for member in sisters:
                 if isinstance(member, Skipped):
                     self._skip(member.reason, member.path)
                     continue
-                content = member.content.read(LONGEST_LINE + 1)
-                raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+                raw = member.content.read(LONGEST_LINE + 1)
+                if isinstance(raw, str):
+                    raw = raw.encode("utf-8", "surrogatepass")
                 if not is_shard:
                     yield from self._whole(member.path, raw, member.path)
                 elif reason := skip_by_bytes(raw, LONGEST_LINE):  # it stays with its sisters
                     self._count(reason, member.path)
                 else:
+                    # the ending names the column: 000017.txt is the column "txt" of the row 000017
                     ending = member.path.removeprefix(key.removesuffix("*"))
                     value = _object(raw) if ending.endswith("json") else None
                     row[ending] = decode_source(raw)[0] if value is None else value
@@ -249,6 +258,7 @@ class FileReader:
         if isinstance(document, dict):
             yield from self._row(document, None, member)
         elif isinstance(document, list):
+            # an array of numbers is one row: no number holds a task
             rows = document if any(isinstance(item, dict | list | str) for item in document) else [document]
             for number, row in enumerate(map(_row_of, rows), 1):
                 yield from self._row(row, number, member)
@@ -285,6 +295,7 @@ class _Bounded(io.RawIOBase):
 def unpacked(place: Path) -> Iterator[io.BufferedReader]:
     """Yield the bytes of a file, unpacked, as a stream that has lines."""
     with place.open("rb") as raw, decompressed(raw) as stream:
+        # a file that is not packed cannot be a bomb, and is read without a second buffer
         yield raw if stream is raw else io.BufferedReader(_Bounded(stream, raw), 1 << 20)
 
 
@@ -295,6 +306,7 @@ def json_form(place: Path) -> JsonForm:
         lines += (stream.readline(PIECE) for _ in range(FIRST_LINES))
     first, second = lines[0].removeprefix(codecs.BOM_UTF8).strip(), lines[1]
     if first.startswith(b"["):
+        # rows that are arrays themselves, one a line; a formatted array has a first line that is no JSON
         is_row = len(lines[0]) < LONGEST_LINE and parse_or_none(first) is not None
         return "lines" if is_row and second.strip() else "array"
     is_json = ".json" in map(str.lower, place.suffixes)
@@ -350,6 +362,7 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
     Raises:
         DataError: it is not text, or a line is too long.
     """
+    # one limit for the process, 128 KiB by default: it is only ever raised
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines, pieces = _csv_lines(stream), list[bytes]()
     for raw, text in lines:
@@ -359,6 +372,7 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
     else:
         return
 
+    # the reader takes as many lines as a record has; what it took since the last record is the record's bytes
     def texts() -> Iterator[str]:
         for piece, line in chain([(raw, text)], lines):
             pieces.append(piece)

@@ -191,6 +191,25 @@ def tables_of_papers(content: dict[str, Any], source: str) -> tuple[dict[str, Ma
     return tables, models
 
 
+def label_of(model: str) -> str:
+    """Return the name of a model in tables: of a file or folder its own name, which says nothing of the machine."""
+    return Path(model).name if model.endswith(".gguf") or Path(model).exists() else model
+
+
+def check_labels(models: Sequence[str]) -> None:
+    """Refuse two models that tables could not tell apart.
+
+    Raises:
+        DataError: two files or folders have the same name.
+    """
+    labels: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        label = label_of(model)
+        if label in labels:
+            raise DataError(f"received two models called {label} ({labels[label]}, {model}), expected different names")
+        labels[label] = model
+
+
 def of_model(configuration: Configuration, model: str) -> Configuration:
     """Return a configuration with another model; its name, and so its run folder, is then another one."""
     if model == configuration.model:

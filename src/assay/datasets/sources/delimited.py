@@ -12,6 +12,7 @@ from assay.datasets.sources.text import Note, decoded_lines, line_too_long
 from assay.errors import DataError
 
 _DELIMITERS = (",", "\t", ";", "|")
+# the limit is a C long, which has 32 bits on Windows
 _LARGEST_FIELD = 2**31 - 1
 
 

@@ -121,8 +121,10 @@ def require_exists(path: Path) -> None:
     """
     try:
         path.stat()
-    except (OSError, ValueError) as fault:
-        raise file_error(path, fault if isinstance(fault, OSError) else OSError(str(fault))) from fault
+    except OSError as fault:
+        raise file_error(path, fault) from fault
+    except ValueError as fault:  # a NUL byte in the path, which no system call takes
+        raise file_error(path, OSError(str(fault))) from fault
     if not path.is_dir() and not path.is_file():
         raise DataError(f"{path}: neither a file nor a folder (a pipe or device), expected a file or folder")
 

@@ -26,10 +26,13 @@ from assay.submissions.statements import CodeToken, Statement, called_names, nor
 from assay.types import BooleanArray, Float64Array, Int64Array
 
 FEWEST = 8
-"""Submissions that tell what is usual; with fewer, the share of common features decides."""
+"""Submissions that tell what is usual; with fewer, the share of common features decides, or much evidence."""
 
-ALIKE = 0.5
-"""That share."""
+ALIKE, ALIKE_OF_TWO = 0.7, 0.5
+"""That share; of two submissions it decides alone."""
+
+MUCH = 10.5
+"""That evidence, times the root of the share."""
 
 KNOWN_TO = 0.1
 """Share of the submissions that call a name from which it is no name of an author; at least three."""
@@ -126,8 +129,11 @@ class SharedEvidence:
     @property
     def standing_out(self) -> BooleanArray:
         """Pairs that stand out, bool [n, n]."""
+        if np.isinf(self.unusual) and len(self.scores) > 2:  # noqa: PLR2004  two
+            alike = (self.shares >= ALIKE) | (self.scores * np.sqrt(self.shares) >= MUCH)
+            return self.compared & alike & (self.scores > 1)
         if np.isinf(self.unusual):
-            return self.compared & (self.shares >= ALIKE) & (self.scores > 1)
+            return self.compared & (self.shares >= ALIKE_OF_TWO) & (self.scores > 1)
         return self.compared & (self.scores >= self.unusual)
 
 

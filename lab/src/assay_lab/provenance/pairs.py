@@ -10,6 +10,7 @@ them is left out.
 - The same for IR-Plag (Karnalim et al., 2019): Java of students who were asked to copy, in six levels of disguise.
 - A course is of students who solved two to five tasks each. It is quiet if no pair stands out. Then the last student
   copies: everything, or one of his tasks. Five other students copy in five ways: those found and the false pairs.
+- A class of three to seven students: the same, one copy at a time.
 
 Dolos (dolos-lib) and copydetect are run with their defaults where they are installed.
 """
@@ -41,6 +42,7 @@ RUN = 80
 MOST, LINES, OF_A_TASK, IN_A_SET, COPIES = 60, 5, 12, 24, 4
 FEWEST, TASKS, IN_A_CLASS = 8, 3, 16
 STUDENTS = (10, 30)
+SMALL = range(3, 8)
 GROUPS = ("whole", "one of three", "IR-Plag")
 WAYS: Mapping[str, str] = {
     "as it stands": "layout and comments",
@@ -109,7 +111,8 @@ class ProgramSet:
 def independent(texts: Sequence[str], language: str) -> list[str]:
     """Return the solutions of a task without those that share rare lines, names or messages with an earlier one."""
     codes = [strip_comments(text, language) for text in texts]
-    runs, words, shapes = (list(map(parts, codes)) for parts in (_runs_of_lines, _words, _runs_without_names))
+    runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
+    shapes = list(map(_runs_without_names, codes))
     if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
         rare_runs, rare_words = set[str]().union(*runs), set[str]()
     else:
@@ -323,9 +326,14 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         kind = KINDS[at % len(KINDS)]
         copied = [disguised(text, kind, language, seed=at) for text in students[0]]
         size_of_one = students[0][0].count("\n") + 1
-        counts["whole"] += _stands_out([*texts[:-1], "\n".join(copied)], language)
-        is_found = _stands_out([*texts[:-1], "\n".join([copied[0], *students[-1][1:]])], language)
+        whole, partial = "\n".join(copied), "\n".join([copied[0], *students[-1][1:]])
+        counts["whole"] += _stands_out([*texts[:-1], whole], language)
+        is_found = _stands_out([*texts[:-1], partial], language)
         counts["one task"] += is_found
+        few = texts[: draw.choice(SMALL)]
+        counts["few quiet"] += not compared(few, language).pairs
+        counts["few whole"] += _stands_out([*few[:-1], whole], language)
+        counts["few one task"] += _stands_out([*few[:-1], partial], language)
         counts["of 20 lines"] += size_of_one >= 20
         counts["one task of 20 lines"] += is_found and size_of_one >= 20
         ways.update(_ways(students, language, draw))

@@ -1,6 +1,6 @@
 """All pairs of submissions: those that stand out, with the reason, and the groups that they form."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -113,7 +113,8 @@ class Comparison:
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        students = number_of(sum(map(bool, map(attrgetter("files"), self.read))), "submission")
+        earlier = Counter(submission.is_earlier for submission in self.read if submission.files)
+        students = number_of(earlier[False], "submission") + f" and {earlier[True]} earlier" * bool(earlier[True])
         same = sum(map(len, self.identical))
         count = len(self.pairs) + self.further
         alike = f"; {same} have identical code" * bool(same)
@@ -128,7 +129,10 @@ class Comparison:
     def advice(self) -> str:
         """What the answer means, and what to do next, in one sentence."""
         if self.pairs:
-            return "They share more than is usual in this course, no proof: read them side by side, and talk to both."
+            return (
+                "Read both side by side, and talk to both: a pair has more in common than is usual in this course. "
+                "That does not show who wrote it, who knew, or whether it was allowed."
+            )
         if self.identical:
             return "Equal code of a few lines may be chance: read it, and ask; no other pair stands out."
         return "No two share more than is usual in this course; a copied exercise of some ten lines can still hide."

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -157,10 +157,10 @@ def _names(text: str, renamed: frozenset[str]) -> str:
 
 
 def _graph(comparison: Comparison) -> Markup:
-    """Return the groups as circles of points."""
+    """Return the groups of more than two as circles of points."""
     shapes: list[str] = []
     left = top = row = widest = 0
-    for cluster in comparison.clusters[:NAMED]:
+    for cluster in filter(itemgetter(slice(2, None)), comparison.clusters[:NAMED]):
         radius = _RADIUS * max(1.0, len(cluster) / 8)
         width = round(2 * (radius + _LABEL))
         height = round(2 * radius + 60)

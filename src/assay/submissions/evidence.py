@@ -142,22 +142,22 @@ def programs_of(groups: Sequence[Sequence[SourceText]]) -> list[Program]:
     read, callers = [], Counter[str]()
     for files in groups:
         texts = list(chain.from_iterable(map(texts_in, files)))
-        sequences = list(map(_tokens, texts))
-        read.append((texts, sequences))
-        callers.update(set(chain.from_iterable(map(called_names, sequences))))
+        read.append(texts)
+        callers.update(set(chain.from_iterable(map(called_names, map(_tokens, texts)))))
     least = max(3, KNOWN_TO * len(groups))
     kept = frozenset(name for name, count in callers.items() if count >= least)
-    return [_program(texts, sequences, kept) for texts, sequences in read]
+    # the tokens are made once more: kept, those of 2,000 submissions would fill half a gigabyte
+    return [_program(texts, kept) for texts in read]
 
 
 def _tokens(text: SourceText) -> list[CodeToken]:
     return tokens_of(text.text, text.language)
 
 
-def _program(texts: Sequence[SourceText], sequences: Sequence[Sequence[CodeToken]], kept: frozenset[str]) -> Program:
+def _program(texts: Sequence[SourceText], kept: frozenset[str]) -> Program:
     statements = []
-    for text, tokens in zip(texts, sequences, strict=True):
-        statements.append(tuple(normal_statements(text.text, language=text.language, sequence=tokens, kept=kept)))
+    for text in texts:
+        statements.append(tuple(normal_statements(text.text, text.language, sequence=_tokens(text), kept=kept)))
     return Program(tuple(texts), tuple(statements))
 
 

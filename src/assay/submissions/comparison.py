@@ -96,6 +96,7 @@ class Comparison:
         from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
+        # pairs that are not described connect, too
         first, second = np.nonzero(self.evidence.standing_out)
         size = len(self.submissions)
         graph = csr_array((np.ones(len(first)), (first, second)), shape=(size, size))
@@ -289,6 +290,7 @@ def _identical(submissions: Sequence[Submission], groups: Iterable[Sequence[int]
 
 def _ranked(evidence: SharedEvidence, outstanding: NDArray[np.bool_]) -> NDArray[np.int64]:
     first, second = np.nonzero(outstanding)
+    # equal scores keep the order of the students, so the order of the files changes nothing
     values = np.where(np.isinf(evidence.unusual), evidence.shares, evidence.scores)[first, second]
     order = np.lexsort((second, first, -values))
     return np.stack([first[order], second[order]], axis=1)

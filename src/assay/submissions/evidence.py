@@ -177,7 +177,8 @@ def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
             number += 1
     table = np.array(rows, np.uint64).reshape(-1, 5)
     of, first, second = table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
-    at = np.unique(of, return_index=True)[1]  # of the statements; each has its form behind it
+    # `of` ascends, so the first row of each number is its statement, and the form stands behind it
+    at = np.unique(of, return_index=True)[1]
     codes, shapes = _mixed(first, second), _mixed(table[:, 3], table[:, 4])
     codes[at], shapes[at], second[at + 1] = first[at], table[at, 3], first[at]
     # a feature counts at its first occurrence, and less if others have its shape
@@ -207,6 +208,7 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     features, columns = np.unique(codes, return_inverse=True)
     starts = np.cumsum([0, *map(len, map(attrgetter("codes"), lists))])
     has = csr_array((np.ones(len(columns), np.float32), columns, starts), (count, max(1, len(features))), copy=True)
+    # a feature that a program repeats is had once: rows become 0 or 1
     has.sum_duplicates()
     has.data[:] = 1
     weights = _weights(lists, features=features, has=has)
@@ -244,12 +246,14 @@ def _weights(lists: Sequence[FeatureOccurrences], features: Hashes, has: csr_arr
     """Return the weight of each feature, float64 [f]."""
     count = len(lists)
     owners = np.asarray(has.sum(axis=0)).ravel()[: len(features)]
+    # the one that asks is not counted: of two owners each has one other, and weighs ln n
     others = np.maximum(1, owners - 1)
     weights = np.log(max(1, count) / others)
     links = np.unique(np.concatenate([np.empty((0, 3), np.uint64), *map(_links, lists)]), axis=0)
     codes, first, second = np.searchsorted(features, links).T
     shared = owners[codes] > 1
     by_feature = csr_array(has.T)
+    # by blocks: the products have as many columns as submissions
     for part in np.array_split(np.flatnonzero(shared), 1 + np.count_nonzero(shared) // LINKS_AT_ONCE):
         both = by_feature[first[part]].multiply(by_feature[second[part]]).sum(axis=1)
         weights[codes[part]] = np.log(np.asarray(both).ravel() / others[codes[part]])
@@ -270,6 +274,7 @@ def _best_stretch(
     gains = csr_array((values, (features.of, columns)), shape=(features.size, owners.shape[0])) @ owners
     steps = gains.toarray()
     steps[steps == 0] = -COST
+    # the best sum of neighbours (Kadane) for all partners at once: each prefix less the least one before it
     sums = np.cumsum(steps, axis=0)
     before = np.minimum.accumulate(np.vstack([np.zeros((1, sums.shape[1])), sums[:-1]]), axis=0)
     return np.asarray((sums - before).max(axis=0, initial=0), np.float64)
@@ -279,6 +284,7 @@ def _compared(submissions: Sequence[Submission]) -> BooleanArray:
     """Return which pairs are compared: no student with himself, nor two of earlier courses."""
     _, students = np.unique(list(map(attrgetter("student"), submissions)), return_inverse=True)
     earlier = np.array(list(map(attrgetter("is_earlier"), submissions)), np.bool_)
+    # above the diagonal: each pair once
     differ = (students[:, None] != students[None, :]) & ~(earlier[:, None] & earlier[None, :])
     return np.triu(differ, 1)
 
@@ -286,6 +292,7 @@ def _compared(submissions: Sequence[Submission]) -> BooleanArray:
 def _usual_for_each(scores: Float64Array, compared: BooleanArray) -> Float64Array:
     """Return what each submission shares with all but a fifth of the others, [n]."""
     partners = compared.sum(axis=1)
+    # what is not compared goes to the end of each row, behind the place that is read
     ordered = np.sort(np.where(compared, scores, np.inf), axis=1)
     values = np.take_along_axis(ordered, (PARTNERS * np.maximum(0, partners - 1)).astype(np.int64)[:, None], axis=1)
     return np.where(partners, values[:, 0], 0)

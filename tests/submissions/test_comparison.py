@@ -5,6 +5,7 @@ import random
 import pytest
 
 from assay.corpora import SourceText
+from assay.errors import DataError
 from assay.submissions import Submission, compare_submissions
 from assay_lab.clones import rename_all
 from assay_lab.provenance.obfuscations import KINDS, disguised
@@ -110,6 +111,11 @@ def test_few_submissions_are_judged_by_their_share():
     assert students(result) == [("s00", "s02")]
     assert "too few to say what is usual" in result.answer
     assert result.pairs[0].names
+
+
+def test_more_submissions_than_pairs_fit_into_memory_are_refused():
+    with pytest.raises(DataError, match=r"received 4,001 submissions, expected at most 4,000"):
+        compare_submissions([Submission("s", [])] * 4001)
 
 
 @pytest.mark.parametrize("texts", [[], ["x = 1\n"], [""], ["x = (\n", "}}}{{{\n"]])

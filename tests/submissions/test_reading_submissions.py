@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from unicodedata import normalize
 
 import pytest
 
@@ -81,6 +82,14 @@ def test_students_of_one_name_are_two(tmp_path):
     layout = {f"Ada Fox_{number}_assignsubmission_file_/a.py": CODE for number in (1, 2)}
     read = read_submissions([written(tmp_path / "course", layout)])
     assert [submission.student for submission in read] == ["Ada Fox (1)", "Ada Fox (2)"]
+
+
+def test_a_name_in_two_forms_of_unicode_is_one_student(tmp_path):
+    """A zip of a Mac has the longer form: the student would have copied from herself."""
+    course = zipped({f"{normalize(form, 'Zoë')}/{form}.py": CODE for form in ("NFC", "NFD")} | {"Ada/a.py": CODE})
+    (tmp_path / "course.zip").write_bytes(course)
+    read = read_submissions([tmp_path / "course.zip"])
+    assert {entry.student: len(entry.files) for entry in read} == {"Ada": 1, "Zoë": 2}
 
 
 def test_what_was_not_read_stands_with_its_student(tmp_path):

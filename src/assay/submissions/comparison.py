@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assay.code import parses
 from assay.corpora import LineRange, SourceText, merge_lines
+from assay.errors import DataError
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Source
@@ -24,6 +25,9 @@ NAMED = 20
 
 MOST_PAIRS = 500
 """Pairs that are described line by line."""
+
+MOST_SUBMISSIONS = 4000
+"""Submissions of a comparison: each pair of them takes some 25 bytes of memory."""
 
 PAIR_COLUMNS = (
     *map(Column, ("first", "second")),
@@ -241,8 +245,13 @@ def compare_submissions(
         submissions: of the course.
         earlier: of earlier courses; they are not compared with one another.
         template: code that was handed out: it is no evidence.
+
+    Raises:
+        DataError: there are more than `MOST_SUBMISSIONS`.
     """
     read = (*submissions, *earlier)
+    if len(read) > MOST_SUBMISSIONS:
+        raise DataError(f"received {len(read):,} submissions, expected at most {MOST_SUBMISSIONS:,}: part the course")
     template_texts = frozenset(map(unspaced, template))
     by_template: dict[bool, list[Submission]] = {False: [], True: []}
     for submission in read:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from assay.code import languages_of_text
 from assay.corpora import (
@@ -170,7 +171,8 @@ def _submitters(texts: Sequence[SourceText]) -> dict[str, str]:
 
 def _students(names: Iterable[str], submitters: Mapping[str, str]) -> dict[str, str]:
     """Return name of a file → its student."""
-    keys = {name: _student_key(name, submitters) for name in names}
+    # an "ë" of one character and one of two are the same: a Mac writes the names of its files in the longer form
+    keys = {name: _student_key(normalize("NFC", name), submitters) for name in names}
     plain = sorted({student for student, number in keys.values() if not number})
     # only names without a number of the course system can begin with the name of the assignment
     prefix = _assignment(plain)

@@ -242,9 +242,9 @@ def licence_cases(file: File) -> str:
 
 
 def pairs(file: File) -> str:
-    """AUROC of disguised copies beside other tools, and what stands out in courses and in small classes."""
+    """AUROC of disguised copies beside other tools, and what stands out in courses."""
     aurocs = where(file["results"], part="auroc")
-    columns: dict[str, Cell] = {"copied": "{copied}", "": "{kind}", "sets": "{sets}", "assay": "{assay:.3f}"}
+    columns: dict[str, Cell] = {"": "{kind}", "assay": "{assay:.3f}"}
     for tool in ("dolos", "copydetect"):
         if tool in aurocs[0]:
             gain = f"over {tool}"
@@ -259,16 +259,8 @@ def pairs(file: File) -> str:
         "of 20 lines": "{one task of 20 lines} of {of 20 lines}",
     }
     rows = where(file["results"], part="courses")
-    few = {
-        "3 to 7 students": "{language}",
-        "classes": "{courses}",
-        "no pair": "{few quiet}",
-        "all copied": "{few whole}",
-        "one task copied": "{few one task}",
-    }
     ways = {"": "{language}"} | {way: f"{{ways[{way}]}}" for way in rows[0]["ways"]}
-    tables = [table_of(aurocs, columns), table_of(rows, courses), table_of(rows, few), table_of(rows, ways)]
-    return "\n".join(tables)
+    return "\n".join([table_of(aurocs, columns), table_of(rows, courses), table_of(rows, ways)])
 
 
 def agent_readings(file: File) -> str:

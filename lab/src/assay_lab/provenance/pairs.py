@@ -8,8 +8,8 @@ them is left out.
   independent pairs of one task; the difference to another tool has a bootstrap interval over the sets.
 - The same for students who solved three tasks each, of whom some have copied one.
 - The same for IR-Plag (Karnalim et al., 2019): Java of students who were asked to copy, in six levels of disguise.
-- A course is of students who solved two to five tasks each. It is quiet if no pair stands out. Then the last student
-  copies: everything, or one of his tasks. Five other students copy in five ways: those found and the false pairs.
+- A course is of students who solved two to five tasks each. It is quiet if no pair stands out. In every fourth one the
+  last student copies: everything, or one of his tasks. Five students copy in five ways: those found, and false pairs.
 - A class of three to seven students: the same, one copy at a time.
 
 Dolos (dolos-lib) and copydetect are run with their defaults where they are installed.
@@ -43,6 +43,7 @@ MOST, LINES, OF_A_TASK, IN_A_SET, COPIES = 60, 5, 12, 24, 4
 FEWEST, TASKS, IN_A_CLASS = 8, 3, 16
 STUDENTS = (10, 30)
 SMALL = range(3, 8)
+EACH = 4
 GROUPS = ("whole", "one of three", "IR-Plag")
 WAYS: Mapping[str, str] = {
     "as it stands": "layout and comments",
@@ -323,6 +324,9 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         quiet = compared(texts, language)
         counts["quiet"] += not quiet.pairs
         counts["pairs"] += len(quiet.pairs)
+        if at % EACH:
+            continue
+        counts["with copies"] += 1
         kind = KINDS[at % len(KINDS)]
         copied = [disguised(text, kind, language, seed=at) for text in students[0]]
         size_of_one = students[0][0].count("\n") + 1
@@ -391,7 +395,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (10, 50)},
+        scales={"smoke": (1, 1), "full": (5, 50)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
             "irplag": "the folder of IR-Plag with case-01 to case-07",

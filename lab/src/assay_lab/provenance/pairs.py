@@ -327,7 +327,7 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         if at % EACH:
             continue
         counts["with copies"] += 1
-        kind = KINDS[at % len(KINDS)]
+        kind = KINDS[at // EACH % len(KINDS)]
         copied = [disguised(text, kind, language, seed=at) for text in students[0]]
         size_of_one = students[0][0].count("\n") + 1
         whole, partial = "\n".join(copied), "\n".join([copied[0], *students[-1][1:]])

@@ -395,7 +395,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (5, 50)},
+        scales={"smoke": (1, 1), "full": (3, 20)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
             "irplag": "the folder of IR-Plag with case-01 to case-07",

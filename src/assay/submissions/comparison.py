@@ -132,7 +132,7 @@ class Comparison:
 
     @property
     def advice(self) -> str:
-        """What the answer means, and what to do next, in one sentence."""
+        """Meaning of the answer, and the next step."""
         if self.pairs:
             return (
                 "Read both side by side, and talk to both: a pair has more in common than is usual in this course. "

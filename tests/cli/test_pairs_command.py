@@ -25,6 +25,7 @@ def test_students_are_compared_and_those_without_code_are_named(assay, tmp_path)
     assert header.startswith("first,second,evidence,share,")
     assert row.startswith("ada,bob,")
     hidden = assay("pairs", folder, "--anonymous")
+    assert hidden.out.splitlines()[-1] == "Both sides of each pair: add -o pairs.html"
     assert "student 1 and student 2: " in hidden.out
     assert "zoe" not in hidden.out + hidden.err
     assert json.loads(assay("pairs", folder, "--json").out)["clusters"] == [["ada", "bob"]]

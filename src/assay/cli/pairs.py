@@ -75,6 +75,8 @@ def pairs_command(
         return
     for line in comparison.lines():
         echo(line)
+    if comparison.pairs and out is pages is None:
+        echo("Both sides of each pair: add -o pairs.html")
     _echo_ends([out, pages], [*left, *comparison.remarks()])
 
 

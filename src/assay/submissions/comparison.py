@@ -1,6 +1,6 @@
 """All pairs of submissions: those that stand out, with the reason, and the groups that they form."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -100,6 +100,7 @@ class Comparison:
         from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
+        # pairs that are not described connect, too
         first, second = np.nonzero(self.evidence.standing_out)
         size = len(self.submissions)
         graph = csr_array((np.ones(len(first)), (first, second)), shape=(size, size))
@@ -117,7 +118,8 @@ class Comparison:
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        students = number_of(sum(map(bool, map(attrgetter("files"), self.read))), "submission")
+        earlier = Counter(submission.is_earlier for submission in self.read if submission.files)
+        students = number_of(earlier[False], "submission") + f" and {earlier[True]} earlier" * bool(earlier[True])
         same = sum(map(len, self.identical))
         count = len(self.pairs) + self.further
         alike = f"; {same} have identical code" * bool(same)
@@ -130,9 +132,12 @@ class Comparison:
 
     @property
     def advice(self) -> str:
-        """What the answer means, and what to do next, in one sentence."""
+        """Meaning of the answer, and the next step."""
         if self.pairs:
-            return "They share more than is usual in this course, no proof: read them side by side, and talk to both."
+            return (
+                "Read both side by side, and talk to both: a pair has more in common than is usual in this course. "
+                "That does not show who wrote it, who knew, or whether it was allowed."
+            )
         if self.identical:
             return "Equal code of a few lines may be chance: read it, and ask; no other pair stands out."
         return "No two share more than is usual in this course; a copied exercise of some ten lines can still hide."
@@ -294,6 +299,7 @@ def _identical(submissions: Sequence[Submission], groups: Iterable[Sequence[int]
 
 def _ranked(evidence: SharedEvidence, outstanding: NDArray[np.bool_]) -> NDArray[np.int64]:
     first, second = np.nonzero(outstanding)
+    # equal scores keep the order of the students, so the order of the files changes nothing
     values = np.where(np.isinf(evidence.unusual), evidence.shares, evidence.scores)[first, second]
     order = np.lexsort((second, first, -values))
     return np.stack([first[order], second[order]], axis=1)

@@ -26,10 +26,13 @@ from assay.submissions.statements import CodeToken, Statement, called_names, nor
 from assay.types import BooleanArray, Float64Array, Int64Array
 
 FEWEST = 8
-"""Submissions that tell what is usual; with fewer, the share of common features decides."""
+"""Submissions that tell what is usual; with fewer, the share of common features decides, or much evidence."""
 
-ALIKE = 0.5
-"""That share."""
+ALIKE, ALIKE_OF_TWO = 0.7, 0.5
+"""That share; of two submissions it decides alone."""
+
+MUCH = 10.5
+"""That evidence, times the root of the share."""
 
 KNOWN_TO = 0.1
 """Share of the submissions that call a name from which it is no name of an author; at least three."""
@@ -126,8 +129,11 @@ class SharedEvidence:
     @property
     def standing_out(self) -> BooleanArray:
         """Pairs that stand out, bool [n, n]."""
+        if np.isinf(self.unusual) and len(self.scores) > 2:  # noqa: PLR2004  two
+            alike = (self.shares >= ALIKE) | (self.scores * np.sqrt(self.shares) >= MUCH)
+            return self.compared & alike & (self.scores > 1)
         if np.isinf(self.unusual):
-            return self.compared & (self.shares >= ALIKE) & (self.scores > 1)
+            return self.compared & (self.shares >= ALIKE_OF_TWO) & (self.scores > 1)
         return self.compared & (self.scores >= self.unusual)
 
 
@@ -136,22 +142,22 @@ def programs_of(groups: Sequence[Sequence[SourceText]]) -> list[Program]:
     read, callers = [], Counter[str]()
     for files in groups:
         texts = list(chain.from_iterable(map(texts_in, files)))
-        sequences = list(map(_tokens, texts))
-        read.append((texts, sequences))
-        callers.update(set(chain.from_iterable(map(called_names, sequences))))
+        read.append(texts)
+        callers.update(set(chain.from_iterable(map(called_names, map(_tokens, texts)))))
     least = max(3, KNOWN_TO * len(groups))
     kept = frozenset(name for name, count in callers.items() if count >= least)
-    return [_program(texts, sequences, kept) for texts, sequences in read]
+    # the tokens are made once more: kept, those of 2,000 submissions would fill half a gigabyte
+    return [_program(texts, kept) for texts in read]
 
 
 def _tokens(text: SourceText) -> list[CodeToken]:
     return tokens_of(text.text, text.language)
 
 
-def _program(texts: Sequence[SourceText], sequences: Sequence[Sequence[CodeToken]], kept: frozenset[str]) -> Program:
+def _program(texts: Sequence[SourceText], kept: frozenset[str]) -> Program:
     statements = []
-    for text, tokens in zip(texts, sequences, strict=True):
-        statements.append(tuple(normal_statements(text.text, language=text.language, sequence=tokens, kept=kept)))
+    for text in texts:
+        statements.append(tuple(normal_statements(text.text, text.language, sequence=_tokens(text), kept=kept)))
     return Program(tuple(texts), tuple(statements))
 
 
@@ -171,7 +177,8 @@ def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
             number += 1
     table = np.array(rows, np.uint64).reshape(-1, 5)
     of, first, second = table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
-    at = np.unique(of, return_index=True)[1]  # of the statements; each has its form behind it
+    # `of` ascends, so the first row of each number is its statement, and the form stands behind it
+    at = np.unique(of, return_index=True)[1]
     codes, shapes = _mixed(first, second), _mixed(table[:, 3], table[:, 4])
     codes[at], shapes[at], second[at + 1] = first[at], table[at, 3], first[at]
     # a feature counts at its first occurrence, and less if others have its shape
@@ -201,6 +208,7 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     features, columns = np.unique(codes, return_inverse=True)
     starts = np.cumsum([0, *map(len, map(attrgetter("codes"), lists))])
     has = csr_array((np.ones(len(columns), np.float32), columns, starts), (count, max(1, len(features))), copy=True)
+    # a feature that a program repeats is had once: rows become 0 or 1
     has.sum_duplicates()
     has.data[:] = 1
     weights = _weights(lists, features=features, has=has)
@@ -238,12 +246,14 @@ def _weights(lists: Sequence[FeatureOccurrences], features: Hashes, has: csr_arr
     """Return the weight of each feature, float64 [f]."""
     count = len(lists)
     owners = np.asarray(has.sum(axis=0)).ravel()[: len(features)]
+    # the one that asks is not counted: of two owners each has one other, and weighs ln n
     others = np.maximum(1, owners - 1)
     weights = np.log(max(1, count) / others)
     links = np.unique(np.concatenate([np.empty((0, 3), np.uint64), *map(_links, lists)]), axis=0)
     codes, first, second = np.searchsorted(features, links).T
     shared = owners[codes] > 1
     by_feature = csr_array(has.T)
+    # by blocks: the products have as many columns as submissions
     for part in np.array_split(np.flatnonzero(shared), 1 + np.count_nonzero(shared) // LINKS_AT_ONCE):
         both = by_feature[first[part]].multiply(by_feature[second[part]]).sum(axis=1)
         weights[codes[part]] = np.log(np.asarray(both).ravel() / others[codes[part]])
@@ -264,6 +274,7 @@ def _best_stretch(
     gains = csr_array((values, (features.of, columns)), shape=(features.size, owners.shape[0])) @ owners
     steps = gains.toarray()
     steps[steps == 0] = -COST
+    # the best sum of neighbours (Kadane) for all partners at once: each prefix less the least one before it
     sums = np.cumsum(steps, axis=0)
     before = np.minimum.accumulate(np.vstack([np.zeros((1, sums.shape[1])), sums[:-1]]), axis=0)
     return np.asarray((sums - before).max(axis=0, initial=0), np.float64)
@@ -273,6 +284,7 @@ def _compared(submissions: Sequence[Submission]) -> BooleanArray:
     """Return which pairs are compared: no student with himself, nor two of earlier courses."""
     _, students = np.unique(list(map(attrgetter("student"), submissions)), return_inverse=True)
     earlier = np.array(list(map(attrgetter("is_earlier"), submissions)), np.bool_)
+    # above the diagonal: each pair once
     differ = (students[:, None] != students[None, :]) & ~(earlier[:, None] & earlier[None, :])
     return np.triu(differ, 1)
 
@@ -280,6 +292,7 @@ def _compared(submissions: Sequence[Submission]) -> BooleanArray:
 def _usual_for_each(scores: Float64Array, compared: BooleanArray) -> Float64Array:
     """Return what each submission shares with all but a fifth of the others, [n]."""
     partners = compared.sum(axis=1)
+    # what is not compared goes to the end of each row, behind the place that is read
     ordered = np.sort(np.where(compared, scores, np.inf), axis=1)
     values = np.take_along_axis(ordered, (PARTNERS * np.maximum(0, partners - 1)).astype(np.int64)[:, None], axis=1)
     return np.where(partners, values[:, 0], 0)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +121,7 @@ def _side(
         for place in run:
             span = (place.statement.start, place.statement.stop)
             tag = f'<mark class="c{colour % COLOURS}" data-m="{at}" tabindex="0">'
+            # what was handed out stays grey, matched or not
             stretches[place.text].setdefault(span, tag)
             at += 1
     for number, text in enumerate(program.texts):
@@ -133,6 +134,7 @@ def _marked(text: str, stretches: Sequence[MarkedStretch], *, first_line: int, r
     lines, begin = [], 0
     for number, line in enumerate(lines_of(text), first_line):
         end = begin + len(line)
+        # a stretch over several lines is cut at each of their ends, or the numbers of lines would stand inside it
         pieces, at = [], begin
         for start, stop, tag in stretches:
             start, stop = max(start, at), min(stop, end)  # noqa: PLW2901  the part on this line
@@ -157,10 +159,10 @@ def _names(text: str, renamed: frozenset[str]) -> str:
 
 
 def _graph(comparison: Comparison) -> Markup:
-    """Return the groups as circles of points."""
+    """Return the groups of more than two as circles of points."""
     shapes: list[str] = []
     left = top = row = widest = 0
-    for cluster in comparison.clusters[:NAMED]:
+    for cluster in filter(itemgetter(slice(2, None)), comparison.clusters[:NAMED]):
         radius = _RADIUS * max(1.0, len(cluster) / 8)
         width = round(2 * (radius + _LABEL))
         height = round(2 * radius + 60)

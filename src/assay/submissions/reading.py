@@ -148,6 +148,7 @@ def _programs(read: FilesRead) -> FilesRead:
 
 def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
     """Return the files without the folder or archive that all of them lie in."""
+    # a zip of a folder that holds a folder: each level that names nobody is taken away
     while True:
         heads = {name.partition("/")[:2] for name in read}
         if len(heads) != 1 or not min(heads)[1]:
@@ -159,6 +160,7 @@ def _submitters(texts: Sequence[SourceText]) -> dict[str, str]:
     """Return folder → its students, as Gradescope lists them."""
     students: dict[str, str] = {}
     folder = ""
+    # a folder, then the students who submitted it together
     for line in chain.from_iterable(_SUBMITTER.finditer(file.text) for file in texts):
         if line["folder"]:
             folder = line["folder"]
@@ -172,6 +174,7 @@ def _students(names: Iterable[str], submitters: Mapping[str, str]) -> dict[str, 
     # an "ë" of one character and one of two are the same: a Mac writes the names of its files in the longer form
     keys = {name: _student_key(normalize("NFC", name), submitters) for name in names}
     plain = sorted({student for student, number in keys.values() if not number})
+    # only names without a number of the course system can begin with the name of the assignment
     prefix = _assignment(plain)
     numbers: dict[str, set[str]] = {}
     for student, number in keys.values():

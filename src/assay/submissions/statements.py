@@ -165,6 +165,7 @@ def _cut(text: str, sequence: Sequence[CodeToken], *, by_line: bool) -> Iterator
     end = 0
     for token in sequence:
         between = text[end : token[1]]
+        # in Python and its like a line ends a statement, unless a bracket is open or a backslash ends it
         if part and "\n" in between:
             is_continued = nesting.depth > 0 or text[end - 1 : end] == "\\"
             if part[0][0] == "#define" or (by_line and not is_continued):
@@ -243,6 +244,7 @@ class _Normal:
     def _places(self, words: Sequence[str], names: Counter[str]) -> Iterator[str]:
         """Yield words as they stand, names by their first place."""
         numbers = dict[str, str]()
+        # renaming all names alike leaves these places as they are
         for word in words:
             yield numbers.setdefault(word, f"_{len(numbers)}") if word in names else word
 
@@ -269,6 +271,7 @@ class _Normal:
                 names[word] += 1
         if len(bag) + len(numbers) + len(names) < 2 and kind != "?":  # noqa: PLR2004  a declaration, a lone word
             return
+        # sorted: `a < b` and `b > a` are one bag, and so are the terms of a sum in another order
         shape = " ".join([kind, *sorted(set(bag))])
         bag = sorted(bag + numbers)
         times = "".join(map(str, sorted(names.values())))
@@ -294,6 +297,7 @@ def _trimmed(part: Sequence[CodeToken]) -> Sequence[CodeToken]:
 
 def _split(part: Sequence[CodeToken], mark: str) -> list[Sequence[CodeToken]]:
     """Return the pieces between the marks that stand outside of brackets."""
+    # a comma inside of a call separates arguments, not statements
     pieces, depth, first = [], 0, 0
     for at, (word, _, _) in enumerate(part):
         depth += (word in {"(", "[", "{"}) - (word in {")", "]", "}"})
@@ -331,6 +335,7 @@ def _expanded(words: Sequence[str]) -> list[tuple[str, bool]]:
     """Return words, and for each whether it is called or an attribute; `n += 1` and `n++` are `n = n + 1`."""
     wide: list[str] = []
     for at, word in enumerate(words):
+        # `i++` and `++i`: the name stands before or behind
         if word in {"++", "--"}:
             target = words[at - 1] if at and _WORD.fullmatch(words[at - 1]) else words[min(at + 1, len(words) - 1)]
             wide += ["=", target, word[0], "1"]

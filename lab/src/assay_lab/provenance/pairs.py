@@ -8,8 +8,9 @@ them is left out.
   independent pairs of one task; the difference to another tool has a bootstrap interval over the sets.
 - The same for students who solved three tasks each, of whom some have copied one.
 - The same for IR-Plag (Karnalim et al., 2019): Java of students who were asked to copy, in six levels of disguise.
-- A course is of students who solved two to five tasks each. It is quiet if no pair stands out. Then the last student
-  copies: everything, or one of his tasks. Five other students copy in five ways: those found and the false pairs.
+- A course is of students who solved two to five tasks each. It is quiet if no pair stands out. In every fourth one the
+  last student copies: everything, or one of his tasks. Five students copy in five ways: those found, and false pairs.
+- A class of three to seven students: the same, one copy at a time.
 
 Dolos (dolos-lib) and copydetect are run with their defaults where they are installed.
 """
@@ -41,6 +42,8 @@ RUN = 80
 MOST, LINES, OF_A_TASK, IN_A_SET, COPIES = 60, 5, 12, 24, 4
 FEWEST, TASKS, IN_A_CLASS = 8, 3, 16
 STUDENTS = (10, 30)
+SMALL = range(3, 8)
+EACH = 4
 GROUPS = ("whole", "one of three", "IR-Plag")
 WAYS: Mapping[str, str] = {
     "as it stands": "layout and comments",
@@ -109,7 +112,8 @@ class ProgramSet:
 def independent(texts: Sequence[str], language: str) -> list[str]:
     """Return the solutions of a task without those that share rare lines, names or messages with an earlier one."""
     codes = [strip_comments(text, language) for text in texts]
-    runs, words, shapes = (list(map(parts, codes)) for parts in (_runs_of_lines, _words, _runs_without_names))
+    runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
+    shapes = list(map(_runs_without_names, codes))
     if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
         rare_runs, rare_words = set[str]().union(*runs), set[str]()
     else:
@@ -320,12 +324,20 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         quiet = compared(texts, language)
         counts["quiet"] += not quiet.pairs
         counts["pairs"] += len(quiet.pairs)
-        kind = KINDS[at % len(KINDS)]
+        if at % EACH:
+            continue
+        counts["with copies"] += 1
+        kind = KINDS[at // EACH % len(KINDS)]
         copied = [disguised(text, kind, language, seed=at) for text in students[0]]
         size_of_one = students[0][0].count("\n") + 1
-        counts["whole"] += _stands_out([*texts[:-1], "\n".join(copied)], language)
-        is_found = _stands_out([*texts[:-1], "\n".join([copied[0], *students[-1][1:]])], language)
+        whole, partial = "\n".join(copied), "\n".join([copied[0], *students[-1][1:]])
+        counts["whole"] += _stands_out([*texts[:-1], whole], language)
+        is_found = _stands_out([*texts[:-1], partial], language)
         counts["one task"] += is_found
+        few = texts[: draw.choice(SMALL)]
+        counts["few quiet"] += not compared(few, language).pairs
+        counts["few whole"] += _stands_out([*few[:-1], whole], language)
+        counts["few one task"] += _stands_out([*few[:-1], partial], language)
         counts["of 20 lines"] += size_of_one >= 20
         counts["one task of 20 lines"] += is_found and size_of_one >= 20
         ways.update(_ways(students, language, draw))
@@ -383,7 +395,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (10, 50)},
+        scales={"smoke": (1, 1), "full": (3, 20)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
             "irplag": "the folder of IR-Plag with case-01 to case-07",

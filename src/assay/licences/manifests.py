@@ -4,7 +4,6 @@ import ast
 import configparser
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -20,6 +19,7 @@ from assay.licences.names import UNKNOWN_LICENCE, all_of, named_licences
 from assay.licences.notices import licence_notice
 from assay.licences.statements import debian_licence
 from assay.licences.texts import licence_of_text
+from assay.python_parser import REFUSALS, python_tree
 
 _QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
 _LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
@@ -123,10 +123,8 @@ def _setup_cfg(text: str) -> ProjectFile:
 def _setup_py(text: str) -> ProjectFile:
     """Return what the call of `setup` states in literals; nothing of the file is run."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in other people's strings
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = python_tree(text)
+    except REFUSALS:
         return ProjectFile()
     names: dict[object, ast.expr] = {}
     for node in ast.walk(tree):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def names_in(path: Path) -> tuple[str, ...]:
     stem = path.name
     while stem.endswith(_SUFFIXES):
         stem = stem[: stem.rindex(".")]
-    return (stem, *(folder.name for folder in path.parents if folder.name))
+    return (stem, *filter(None, map(attrgetter("name"), path.parents)))
 
 
 def mapping_or_empty(value: object) -> Mapping[str, Any]:

@@ -10,8 +10,10 @@ from typing import Any
 from assay.files import parse_json
 
 _SUFFIXES = (".gz", ".json", ".jsonl", ".traj", ".eval")
-_TEXT_KEYS = ("text", "content", "output", "thinking", "aggregated_output", "stdout")
-_TEXT_KEYS += ("file", "snippet", "result", "error", "message")
+_TEXT_KEYS = (
+    *("text", "content", "output", "thinking", "aggregated_output", "stdout"),
+    *("file", "snippet", "result", "error", "message"),
+)
 
 
 def text_of(content: object) -> str:

@@ -78,7 +78,9 @@ def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN
     main = f"{content[0].get('sessionId')}.jsonl"
     if path.name.startswith("agent-") and any((folder / main).exists() for folder in folders):
         return []
-    session, agents, seen = _Session("Claude Code"), set(), set()
+    session = _Session("Claude Code")
+    agents: set[object] = set()
+    seen: set[tuple[object, object]] = set()
     for place, row in _with_subagents(path, content):
         agent = row.get("agentId") or row.get("parent_tool_use_id") or place * bool(row.get("isSidechain"))
         agents |= {agent} - {""}

@@ -15,7 +15,6 @@ from rich.progress import (
     ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from assay.escaping import visible
@@ -26,6 +25,9 @@ ProgressReport = Callable[[int, int], None]
 ERRORS = Console(stderr=True)
 PERIOD = 30.0
 """Seconds between two lines of progress where there is no terminal."""
+ELSEWHERE = 0.1
+"""Processor seconds a second below which work runs elsewhere."""
+OF_EACH_CORE = " of each processor core"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,62 @@ def _columns() -> tuple[ProgressColumn, ...]:
         MofNCompleteColumn(),
         TextColumn("texts"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
+
+
+class WorkClock:
+    """Processor seconds of work on each core since the beginning, which other programs on the machine do not change.
+
+    What runs elsewhere, on a server or an accelerator, takes hardly any: then the time that passes counts.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._worked = time.perf_counter(), time.process_time()
+
+    def __call__(self) -> float:
+        """Return the seconds until now."""
+        passed, worked = time.perf_counter() - self._began, time.process_time() - self._worked
+        if worked < ELSEWHERE * passed:
+            return passed
+        return worked / max(1, round(worked / passed))
+
+
+class TimeLeft:
+    """The time that work still takes, from the share of it that is done.
+
+    The time before the first share counts for nothing, as it was also spent on a model that had to be loaded. Each new
+    estimate corrects the last one, the more the longer that one is ago, so that what is printed does not jump.
+
+    Args:
+        clock: seconds from any start.
+        unit: printed after the time.
+    """
+
+    def __init__(self, clock: Callable[[], float], unit: str = "") -> None:
+        self._clock, self._unit = clock, unit
+        self._first = self._last = clock()
+        self._before = self._share = 0.0
+        self._left: float | None = None
+
+    def reach(self, share: float) -> None:
+        """Take the share of the work that is done; a smaller one than before is that of other work."""
+        if not 0 < self._share <= share:
+            self._first, self._before, self._left = self._clock(), share, None
+        self._share = share
+
+    def words(self) -> str:
+        """Return the time that is left, as "about 3 min left"; empty where nothing is known of it."""
+        now = self._clock()
+        if not self._before < self._share < 1 or now <= self._first:
+            return ""
+        estimate = (now - self._first) * (1 - self._share) / (self._share - self._before)
+        if self._left is not None:
+            since = now - self._last
+            expected = max(0.0, self._left - since)
+            estimate = expected + since / (since + PERIOD) * (estimate - expected)
+        self._left, self._last = estimate, now
+        return f"about {time_in_words(estimate)}{self._unit} left"
 
 
 class Phases:
@@ -84,24 +139,34 @@ class Phases:
 
 
 @contextmanager
-def progress_bar(description: str, *, shown: bool = True) -> Iterator[Phases | None]:
-    """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`."""
+def progress_bar(description: str, *, shown: bool = True, by_core: bool = False) -> Iterator[Phases | None]:
+    """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`.
+
+    Args:
+        description: of the work.
+        shown: False for none.
+        by_core: the time left is that of each processor core, see `WorkClock`.
+    """
     if not shown or not REPORTING.get().progress:
         yield None
         return
+    left = TimeLeft(WorkClock(), OF_EACH_CORE) if by_core else TimeLeft(time.monotonic)
     if not is_live():
-        lines = ProgressLines(description)
+        lines = ProgressLines(description, left=left)
+        # by a thread of its own, because a log that stays silent for minutes looks like one of a program that hangs
         with lines.repeated():
             yield Phases(
                 lambda done, total: lines.report(f"{done:,} of {total:,} texts", _share(done, total)), lines.begin
             )
         return
     with Progress(*_columns(), console=ERRORS, transient=True) as bar:
-        task = bar.add_task(description, total=None)
-        yield Phases(
-            lambda done, total: bar.update(task, completed=done, total=total),
-            lambda name: bar.reset(task, description=name, total=None),
-        )
+        task = bar.add_task(description, total=None, left="")
+
+        def update(done: int, total: int) -> None:
+            left.reach(_share(done, total))
+            bar.update(task, completed=done, total=total, left=left.words())
+
+        yield Phases(update, lambda name: bar.reset(task, description=name, total=None, left=""))
 
 
 class ProgressLines:
@@ -110,44 +175,45 @@ class ProgressLines:
     Args:
         description: of the work.
         clock: seconds from any start.
+        left: the time left; None for that of the clock.
     """
 
-    def __init__(self, description: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, description: str, clock: Callable[[], float] = time.monotonic, left: TimeLeft | None = None
+    ) -> None:
         self._description = description
         self._clock = clock
+        self._left = left or TimeLeft(clock)
         self._began = self._last = clock()
-        self._reached, self._share = "", 0.0
-        self._first = self._began, 0.0
+        self._reached = ""
         self._lock = Lock()
 
     def begin(self, description: str) -> None:
         """Name the part of the work that begins."""
-        self._description, self._reached, self._share = description, "", 0.0
+        self._description, self._reached = description, ""
+        self._left.reach(0.0)
 
     def report(self, reached: str, share: float = 0.0) -> None:
         """Take the state of the work, and print a line if the last one is old enough.
-
-        The time that is left is estimated from the work after the first report of a share, which also waited for a
-        model to be loaded.
 
         Args:
             reached: the amount of work that is done, in words.
             share: the same as a share of the whole; 0 where the whole is not known.
         """
-        if not 0 < self._share <= share:  # the first share, or that of other work
-            self._first = self._clock(), share
-        self._reached, self._share = reached, share
+        self._left.reach(share)
+        self._reached = reached
         self.repeat()
 
     def repeat(self) -> None:
         """Print the last state if the last line is old enough."""
+        # the work and the thread of `repeated` may come at once: one of them prints
         with self._lock:
             now = self._clock()
             if now - self._last < PERIOD:
                 return
             self._last = now
-            state = ", ".join(filter(None, (self._reached, time_in_words(now - self._began))))
-            _print_line(f"assay: {self._description}: {state}{self._left(now)}")
+            state = filter(None, (self._reached, time_in_words(now - self._began), self._left.words()))
+            _print_line(f"assay: {self._description}: {', '.join(state)}")
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
@@ -165,12 +231,6 @@ class ProgressLines:
         finally:
             ended.set()
             thread.join()
-
-    def _left(self, now: float) -> str:
-        first, before = self._first
-        if not before < self._share < 1 or now <= first:
-            return ""
-        return f", about {time_in_words((now - first) * (1 - self._share) / (self._share - before))} left"
 
 
 def time_in_words(seconds: float) -> str:

@@ -20,7 +20,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -126,6 +126,7 @@ class Run:
         """
         recorded: dict[str, Any] = {}
         undecided: set[str] = set()
+        # a setting that decides nothing in one class may decide something in another: the input of its name counts then
         for part in settings:
             recorded |= part.record()
             undecided |= part.record().keys() - part.identity().keys()
@@ -134,6 +135,7 @@ class Run:
         if self._numbered:
             self.path = self.result = next(path for path in _numbers(self.path) if _is_free(path, recorded, ignored))
         self.refuse_finished()
+        # innermost first, as they are removed again
         created = [place for place in (self.path, *self.path.parents) if not place.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -146,6 +148,7 @@ class Run:
             try:
                 yield self
             except AssayError:
+                # bad input only: a run that was killed or interrupted keeps its folder to continue from
                 if {entry.name for entry in self.path.iterdir()} <= {MANIFEST, LOCK}:
                     self._remove(created)
                 raise
@@ -169,6 +172,7 @@ class Run:
         shutil.rmtree(self.state, ignore_errors=True)  # the state of another run is of no use
         start = {
             "kind": self.kind,
+            # `python -m assay` has the path of __main__.py in place of the command
             "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
             "assay": __version__,
             "python": platform.python_version(),
@@ -205,7 +209,25 @@ class Run:
 
     def finish(self) -> None:
         """Remove what an unfinished run would have continued from; its result and its record are written."""
+        # beside a file, nothing of the run is of use any more; in a folder, its record is part of the result
         shutil.rmtree(self.state if self.path == self.result else self.path, ignore_errors=True)
+
+
+def run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:
+    """Return the run that writes to a place; None where nothing is written."""
+    if isinstance(out, str | Path):
+        return begin(out)
+    return out
+
+
+@contextmanager
+def begun(run: Run | None, *settings: Settings, **inputs: object) -> Iterator[None]:
+    """Begin a run, see `Run.begun`; without one there is nothing to claim."""
+    if run is None:
+        yield
+        return
+    with run.begun(*settings, **inputs):
+        yield
 
 
 def manifest_in(folder: Path) -> dict[str, Any]:
@@ -235,6 +257,7 @@ def changed_settings(before: object, now: object, ignored: Collection[str] = (),
     """
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return [place] * (before != now)
+    # `ignored` counts on the first level alone: below it, a name may mean something else
     names = sorted({*before, *now} - {*ignored})
     changed = []
     for name in names:

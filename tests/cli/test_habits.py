@@ -23,7 +23,7 @@ from assay.cli.options import WRITTEN
 from assay.cli.terminal import OutputSettings
 from assay.cli.typer_parts import CHECKED, function_of
 from assay.errors import DataError
-from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, time_in_words
+from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, TimeLeft, WorkClock, time_in_words
 from assay.unseen.describing import STILL_APART
 
 
@@ -373,6 +373,23 @@ class TestProgress:
             lines.report(f"{share:.0%}", share)
         printed = [line.partition("min")[2] for line in capsys.readouterr().err.splitlines()]
         assert printed == ["", ", about 50 s left", "", ", about 40 s left"]  # of other work from 180 s on
+
+    def test_the_time_left_is_corrected_smoothly(self):
+        now = [0.0]
+        left, printed = TimeLeft(lambda: now[0], " of each core"), []
+        for seconds, share in ((0, 0.0), (10, 0.1), (20, 0.2), (25, 0.8)):
+            now[0] = float(seconds)
+            left.reach(share)
+            printed.append(left.words())
+        # at a share of .8 the pace alone would say 6 s; a line before it was said that 80 s are left
+        assert printed == ["", "", "about 80 s of each core left", "about 65 s of each core left"]
+
+    def test_work_that_runs_elsewhere_is_timed_as_it_passes(self, monkeypatch):
+        passed, worked = iter((0.0, 10.0, 10.0)), iter((0.0, 0.5, 8.0))
+        monkeypatch.setattr("assay.progress.time.perf_counter", lambda: next(passed))
+        monkeypatch.setattr("assay.progress.time.process_time", lambda: next(worked))
+        clock = WorkClock()
+        assert (clock(), clock()) == (10, 8)
 
     def test_the_last_state_is_repeated_while_nothing_is_reported(self, monkeypatch):
         monkeypatch.setattr("assay.progress.PERIOD", 0.0)

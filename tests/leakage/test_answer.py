@@ -122,3 +122,19 @@ def test_a_benchmark_of_few_groups_is_not_sent_for_unseen_text():
 def test_a_model_is_named_as_the_user_names_it():
     named = replace(EVERY[1], model="our model")
     assert "our model" in describe_audit(named).title
+
+
+@pytest.mark.parametrize("subject", [subject for subject in EVERY if subject.deciding.is_open])
+def test_an_open_answer_is_led_by_the_residual_or_by_no_figure(subject: Audit):
+    lead = describe_audit(subject).lead
+    assert lead is None or lead.name in ("residual", "roc")
+
+
+def test_the_statement_and_the_next_step_agree_on_what_would_decide():
+    for subject in (subject for subject in EVERY if subject.deciding.form is not None and subject.deciding.is_open):
+        words, step = describe_statement([(subject, {})]).details[0], answer_of(subject).next_step
+        assert ("a parent model" in words) == ("--parent" in step)
+        with_parent = replace(subject.deciding.form, is_parent=True)
+        again = replace(subject, summaries=(replace(subject.summaries[0], form=with_parent),))
+        assert "--parent" not in answer_of(again).next_step
+        assert "a parent model" not in describe_statement([(again, {})]).details[0]

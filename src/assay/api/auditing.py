@@ -1,7 +1,7 @@
 """`assay.audit`, `assay.calibrate` and `assay.score`: a model and texts, by name or as values."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from assay.leakage import (
 from assay.models import ModelSettings
 from assay.progress import warn
 from assay.reports import write_html
-from assay.run import PAGE, Run
+from assay.run import PAGE, Run, begun, run_at
 from assay.scoring import (
     Opener,
     Plan,
@@ -41,7 +41,6 @@ from assay.scoring import (
     reported,
     score_stream,
 )
-from assay.settings import Settings
 from assay.unseen import is_auto
 
 NUMBERED = DataSelection(repeated="number")
@@ -83,12 +82,13 @@ def audit(
         NothingToCompare: there will be no verdict, and the setting `describe` is not set.
         AssayError: bad input; one line says what was received and what was expected.
     """
-    selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
-    options, is_same_form = settings or AuditSettings(), same_form is not None
-    run, state = _run_at(out, partial(Run, kind="audit")), None
+    run, state = run_at(out, partial(Run, kind="audit")), None
     if run:
         run.refuse_finished()
         state = run.state
+    selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
+    options, is_same_form = settings or AuditSettings(), same_form is not None
+    # what costs nothing is checked first: settings, names, then texts, and only then a model
     options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
     request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
     check_names(request)
@@ -99,7 +99,7 @@ def audit(
         release.check_published(options.release, [sample.text for sample in texts.dataset.samples])
     outlook = check_texts(request, texts, shown=progress)
     # claimed before a model is loaded; what is refused from here on leaves no folder
-    with _begun(run, selection, options, opener.settings, **request.identity(texts)):
+    with begun(run, selection, options, opener.settings, **request.identity(texts)):
         if progress:
             outlook.report()
         plan, notes = plan_scores(selection, model, opener)
@@ -113,6 +113,7 @@ def audit(
                 kept = state and state / RELEASE_TEST
                 inputs = inputs.with_release(release.evidence_of_release(plan.target, options.release, kept=kept))
             result = audit_until_clear(inputs)
+        # the record comes last, because it makes the run a finished one; see `assay.run`
         if run:
             record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
             write_run(run.path, result, record, redact=options.redact)
@@ -136,20 +137,6 @@ def _audited_texts(
     if options.calibration is not None:
         scores = UnseenScores.load(options.calibration)
     return AuditedTexts.of(dataset, unseen, scores)
-
-
-def _run_at(out: Path | str | Run | None, begin: Callable[[Path | str], Run]) -> Run | None:
-    """Return the run that writes to a place; None where nothing is written."""
-    if isinstance(out, str | Path):
-        return begin(out)
-    return out
-
-
-def _begun(run: Run | None, *settings: Settings, **identity: object) -> AbstractContextManager[object]:
-    """Claim the folder of a run; without one there is nothing to claim."""
-    if run is None:
-        return nullcontext()
-    return run.begun(*settings, **identity)
 
 
 def calibrate(
@@ -179,8 +166,8 @@ def calibrate(
     opener = Opener(settings or ModelSettings())
     opener.check(model, *chosen.other_models())
     dataset = dataset_of(unseen, NUMBERED)
-    run = _run_at(out, partial(Run.beside, kind="calibration"))
-    with _begun(run, chosen, opener.settings, model=model, scores=specification, data=dataset.digest):
+    run = run_at(out, partial(Run.beside, kind="calibration"))
+    with begun(run, chosen, opener.settings, model=model, scores=specification, data=dataset.digest):
         plan, notes = plan_scores(chosen, model, opener)
         for note in (*dataset.notes, *notes, unseen_note(len(dataset.samples))):
             if note:
@@ -203,6 +190,7 @@ def scored(
     progress: bool = True,
 ) -> Iterator[tuple[Dataset, Plan, Iterator[ScoredSample]]]:
     """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
+    # raises for an unknown score before a text is read
     selection.specification()
     opener.check(model, *selection.other_models())
     dataset = dataset_of(texts)

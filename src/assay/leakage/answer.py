@@ -9,7 +9,7 @@ import math
 from assay.evaluation import CHANCE, Estimate
 from assay.leakage.form_test import FormTest
 from assay.leakage.naming import named_samples
-from assay.leakage.reasons import VERDICTS, groups_step, open_reason
+from assay.leakage.reasons import VERDICTS, deciding_step, open_reason
 from assay.leakage.results import Audit, ScoreSummary
 from assay.reports import Answer, named_p_value, number_of, percent
 from assay.types import ReleaseEvidence, Undecided, Verdict
@@ -92,9 +92,7 @@ def next_step_of(summary: ScoreSummary) -> str:
     category = summary.decision.reason
     if category is None:
         return VERDICTS[summary.decision.verdict].next_step
-    if category is Undecided.TOO_FEW and summary.form is not None:
-        return groups_step(summary.form)
-    return open_reason(category, summary).next_step
+    return deciding_step(category, summary).next_step
 
 
 def _signed(value: float) -> str:

@@ -1,6 +1,5 @@
 """Cost of an audit before it begins: forward passes, and their time from a short trial."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,16 +9,13 @@ from assay.leakage.inputs import AuditInputs
 from assay.leakage.negative_control import Control
 from assay.leakage.texts import AuditedTexts
 from assay.models import CachedLogProbScorer
-from assay.progress import inform, time_in_words
+from assay.progress import OF_EACH_CORE, WorkClock, inform, time_in_words
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, ModelRole
 from assay.scoring import Deterministic, Plan, pairs_to_run
 from assay.types import LogProbScorer, Sample, texts_of
 
 TRIAL = 3
 """Texts that are timed after a first one, which also prepares the model."""
-
-ELSEWHERE = 0.1
-"""Processor seconds a second below which a model runs elsewhere."""
 LOOKED_AT = 10
 """Samples that are rewritten to estimate how many rewritings the cache holds."""
 
@@ -58,7 +54,7 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
         typical = sum(map(len, every)) / len(every)
         characters = sum(map(len, chain.from_iterable(missing))) + typical * further
         seconds = characters * _seconds_a_character(target, missing[0], every)
-        inform(f"time: about {time_in_words(seconds)} of each processor core, at the speed of the first texts")
+        inform(f"time: about {time_in_words(seconds)}{OF_EACH_CORE}, at the speed of the first texts")
 
 
 def _needed(
@@ -104,17 +100,11 @@ def _missing(model: LogProbScorer, texts: Sequence[str]) -> list[str]:
 
 
 def _seconds(model: LogProbScorer, trial: Sequence[str]) -> float:
-    """Return the processor seconds a core of one pass over all but the first text, which prepares the model.
-
-    What runs elsewhere, on a server or an accelerator, takes hardly any: then the time that passes counts.
-    """
+    """Return the seconds of one pass over all but the first text, which prepares the model, see `WorkClock`."""
     first, *rest = trial
     for _ in model.completed([first]):
         pass
-    start, worked = time.perf_counter(), time.process_time()
+    clock = WorkClock()
     for _ in model.completed(rest or [first]):
         pass
-    passed, worked = time.perf_counter() - start, time.process_time() - worked
-    if worked < ELSEWHERE * passed:
-        return passed
-    return worked / max(1, round(worked / passed))
+    return clock()

@@ -2,11 +2,11 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from assay.evaluation import GROUPS_FOR_INTERVAL
-from assay.leakage.form_test import FormTest, groups_needed
+from assay.leakage.form_test import groups_needed
 from assay.leakage.results import NegativeControl, ScoreSummary
 from assay.reports import number_of
 from assay.types import Undecided, Verdict
@@ -75,6 +75,7 @@ def _is_unclear(control: NegativeControl | None) -> bool:
 CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "any": lambda _: True,
     "nothing scored": lambda summary: not summary.scored,
+    "labels": lambda summary: summary.ranking is not None,
     "few samples": _has_few_samples,
     "same form": lambda summary: summary.same_form,
     "interval": lambda summary: summary.test is not None and summary.test.share.estimate.has_interval,
@@ -91,9 +92,18 @@ def open_reason(category: Undecided, summary: ScoreSummary) -> OpenReason:
     return next(row for row in REASONS if row.name == category and CASES[row.case](summary))
 
 
-def groups_step(form: FormTest) -> str:
-    """Return how much more unseen text of another form would decide."""
-    needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
-    if needed is None or needed <= present:
-        return next(row.next_step for row in REASONS if row.name == Undecided.FORM)
-    return f"give unseen text of {number_of(needed - present, 'more project')}."
+def deciding_step(category: Undecided, summary: ScoreSummary) -> OpenReason:
+    """Return the words for what would decide an open case: as of its reason, unless more text of that kind cannot."""
+    row, form = open_reason(category, summary), summary.form
+    if form is None:
+        return row
+    if category is Undecided.TOO_FEW:
+        needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
+        if needed is not None and needed > present:
+            projects = number_of(needed - present, "more project")
+            return replace(row, next_step=f"give unseen text of {projects}.", decides=f"unseen text of {projects}")
+        row = open_reason(Undecided.FORM, summary)
+    if form.is_parent:  # no advice that was followed
+        row = replace(row, next_step=row.next_step.replace("--parent MODEL, or ", ""))
+        row = replace(row, decides=row.decides.replace("a parent model, or ", "").rstrip(","))
+    return row

@@ -15,7 +15,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.leakage.answer import answer_of
 from assay.leakage.description.details import bound_sentence, set_aside_sentence
-from assay.leakage.reasons import VERDICTS, open_reason
+from assay.leakage.reasons import VERDICTS, deciding_step
 from assay.leakage.results import Audit, MethodResult
 from assay.leakage.unseen_test import BOUND_AT
 from assay.reports import (
@@ -97,7 +97,7 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
 def sentence(audit: Audit) -> str:
     """Return the statement in one sentence without figures, to be quoted."""
     answer, summary = answer_of(audit), audit.deciding
-    decides = "" if summary.decision.reason is None else open_reason(summary.decision.reason, summary).decides
+    decides = "" if summary.decision.reason is None else deciding_step(summary.decision.reason, summary).decides
     because = answer.because[:1].lower() + answer.because[1:].rstrip(".")
     words = VERDICTS[audit.decision.verdict].sentence
     return words.format(benchmark=audit.benchmark, model=audit.model, because=because, decides=decides)

@@ -10,7 +10,7 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ THOUSANDS = 10_000
 """From here on numbers are shortened: 10k."""
 BINS = 30
 
-CHANCE_COLOUR, BASELINE_COLOUR = "var(--chance)", "var(--baseline)"
+CHANCE_COLOUR, BASELINE_COLOUR, MARK_COLOUR = "var(--chance)", "var(--baseline)", "var(--series-3)"
 CHANCE_DASH = [1, 4]
 
 
@@ -194,6 +194,8 @@ def histogram(
     edges: Float64Array | None = None,
     level: float | None = None,
     colours: Mapping[str, str] | None = None,
+    unit: str = "samples",
+    mark: tuple[str, float] | None = None,
 ) -> alt.LayerChart:
     """Return the share of each class per bin.
 
@@ -203,9 +205,12 @@ def histogram(
         edges: of the bins; None: over all but the outermost hundredth of the values.
         level: share drawn as a dotted line; None draws none.
         colours: class → colour, of those that have one of their own.
+        unit: what is counted.
+        mark: name and place of one more value, drawn as a vertical line; None for none.
     """
     if edges is None:
-        edges = histogram_edges(np.concatenate(list(classes.values())))
+        single = [] if mark is None else [[mark[1]]]
+        edges = histogram_edges(np.concatenate([*classes.values(), *single]))
     rows, palette = [], []
     others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
     for name, values in classes.items():
@@ -217,7 +222,7 @@ def histogram(
     legend = None
     if len(classes) > 1:
         legend = alt.Legend(title=None, orient="top", symbolType="square", offset=4)
-    share = alt.Axis(title="share of samples", format=".0%", tickCount=5)
+    share = alt.Axis(title=f"share of {unit}", format=".0%", tickCount=5)
     domain = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False, zero=False)
     bars = (
         alt.Chart(alt.InlineData(values=rows))
@@ -234,6 +239,8 @@ def histogram(
     layers = [bars]
     if level is not None:
         layers.append(_level(level, {"axis": share}))
+    if mark is not None:
+        layers += _marked(*mark, ends=(float(edges[0]), float(edges[-1])))
     return alt.LayerChart(layer=layers)
 
 
@@ -302,6 +309,16 @@ def _level(level: float, up: Mapping[str, Any]) -> alt.Chart:
     dotted = line.mark_rule(color=CHANCE_COLOUR, strokeDash=CHANCE_DASH, strokeWidth=1.5)
     chart: alt.Chart = dotted.encode(y=alt.Y("level:Q", **up))
     return chart
+
+
+def _marked(name: str, place: float, *, ends: tuple[float, float]) -> Iterator[alt.Chart]:
+    """Yield a vertical line, and its name at the top on the side where there is more room."""
+    at = alt.Chart(alt.InlineData(values=[{"place": float(np.clip(place, *ends)), "name": name}]))
+    yield at.mark_rule(color=MARK_COLOUR, strokeWidth=3).encode(x="place:Q")
+    is_left = place < sum(ends) / 2
+    align, dx = ("left", 7) if is_left else ("right", -7)
+    text = at.mark_text(align=align, dx=dx, dy=8, fontSize=12.5, fontWeight="bold", color=MARK_COLOUR)
+    yield text.encode(x="place:Q", y=alt.YValue(0), text="name:N")
 
 
 def _from(limits: tuple[float, float] | None) -> alt.Scale:

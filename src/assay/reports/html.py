@@ -57,7 +57,7 @@ class Section:
 def render_html(report: Report) -> str:
     """Return the report as one self-contained page.
 
-    First come the statement, the first figure and the main figures, then the text, the tables and the samples.
+    First come the statement, its figure and the main figures, then the text, the tables and the samples.
     """
     script = _asset("report.js")
     page_sections = sections(report)
@@ -70,7 +70,7 @@ def render_html(report: Report) -> str:
         report=report,
         version=__version__,
         pictures=pictures,
-        lead=next(iter(report.figures), None),
+        lead=report.lead,
         sections=page_sections,
         contents=_contents(report, page_sections),
         anchors={method.name: f"method-{i}" for i, method in enumerate(report.methods, 1) if method.name},
@@ -100,11 +100,11 @@ def write_html(report: Report, path: Path) -> Path:
 
 
 def sections(report: Report) -> tuple[Section, ...]:
-    """Return the headings of a page with their figures and tables, all but the figure beside the statement."""
+    """Return the headings of a page with their figures and tables, all but the figure beside the answer."""
     parts: dict[str, tuple[list[Figure], list[Table]]] = {}
     for table in report.tables:
         parts.setdefault(table.section or table.title, ([], []))[1].append(table)
-    for figure in report.figures[1:]:
+    for figure in report.figures[report.lead is not None :]:
         parts.setdefault(figure.section or figure.title, ([], []))[0].append(figure)
     headed = []
     for number, (title, (figures, tables)) in enumerate(parts.items(), 1):
@@ -202,8 +202,9 @@ def _marked(text: str, lines: Sequence[str]) -> Markup:
 
 
 def _with_code(line: str) -> Markup:
-    """Return a line with what stands between backticks as code; an odd backtick stays."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(Markup.escape(line))))  # noqa: S704  escaped before
+    """Return a line with what stands between backticks as code, as options are; an odd backtick stays."""
+    parts = re.sub(r"`([^`]+)`|(?<![-\w])(--[a-z][a-z-]+)", r"<code>\1\2</code>", str(Markup.escape(line)))
+    return Markup(parts)  # noqa: S704  escaped before
 
 
 @cache

@@ -7,6 +7,7 @@ it into a terminal's text, a page, Markdown, LaTeX or JSON. Nothing here knows a
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeGuard
 
 from assay.codec import encode
@@ -190,6 +191,7 @@ class Figure:
         caption: how to read it.
         section: see `Table.section`.
         choice: label in the list of pictures of this section from which a reader chooses; "" is always shown.
+        leads: belongs beside the answer where it is the first figure of a report.
     """
 
     name: str
@@ -199,6 +201,7 @@ class Figure:
     caption: str = ""
     section: str = ""
     choice: str = ""
+    leads: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +292,7 @@ class Report:
         title: the question that it answers.
         statement: the answer in one or two sentences that stand alone; "" where `answer` gives it.
         tables: the most important first.
-        figures: the first one stands beside the statement.
+        figures: the first one stands beside the statement, if it belongs there.
         notes: what a reader must know of the data and the run, one sentence each.
         data: the whole result for programs; the JSON renderer prints it.
         kind: what sort of report this is, for the line above the title.
@@ -337,6 +340,11 @@ class Report:
         """The part that is read first: the lines of the answer, then the statement where there is one."""
         answer = self.answer or Answer("")
         return tuple(filter(None, (*answer.lines, self.statement)))
+
+    @property
+    def lead(self) -> Figure | None:
+        """The figure beside the statement; None where no figure belongs there."""
+        return next(filter(attrgetter("leads"), self.figures[:1]), None)
 
 
 def render_json(report: Report) -> str:

@@ -105,7 +105,7 @@ def _generator_of(scorer: LogProbScorer) -> Generator:
 @contextmanager
 def reported(description: str, plan: Plan, *, shown: bool) -> Iterator[Phases | None]:
     """Show progress; when the block ends, report which rewritings were rejected, what stayed as it was, and why."""
-    with progress_bar(description, shown=shown) as report:
+    with progress_bar(description, shown=shown, by_core=True) as report:
         yield report
     for reason, count in sorted(plan.rewriter.counts.items(), key=lambda entry: -entry[1]):
         warn(f"rewritings by {plan.rewriter.name}: {count} {reason}")

@@ -12,7 +12,7 @@ from assay.errors import DataError
 from assay.files import write_json
 from assay.models import combined
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
-from assay_lab.stand_ins.home import MARKER, reads_stand_ins
+from assay_lab.stand_ins.home import MARKER, stand_ins_in
 from assay_lab.testbed import (
     ALONE,
     CONFIGURATION,
@@ -134,7 +134,7 @@ class Bench:
         for each in self.configurations:
             named = (each.model, each.data.source, each.data.path, each.mix.corpus, each.mix.path)
             places += filter(None, named)
-        return reads_stand_ins(places)
+        return any(stand_ins_in(places))
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.

@@ -41,10 +41,12 @@ ROC_AXES = ("non-members flagged (false-positive rate, FPR)", "members found (tr
 def figures(audit: Audit) -> tuple[Figure, ...]:
     """Return every figure that the audit's data allow, the one beside the statement first."""
     drawn = (*form_figures(audit), *dose_figures(audit), *roc_figures(audit), *histograms(audit))
-    # what stands out one by one is no reason for an answer that is open
-    if audit.deciding.is_open or audit.deciding.form is not None:
-        return (*drawn, *p_value_figures(audit))
-    return (*p_value_figures(audit), *drawn)
+    deciding = audit.deciding
+    if not deciding.is_open and deciding.form is None:
+        return (*p_value_figures(audit), *drawn)
+    # what stands out one by one, or the values alone, are no reason for an answer that is open
+    leads = deciding.form is not None or deciding.ranking is not None
+    return tuple(replace(figure, leads=leads) for figure in (*drawn, *p_value_figures(audit)))
 
 
 def form_figures(audit: Audit) -> tuple[Figure, ...]:
@@ -57,14 +59,19 @@ def form_figures(audit: Audit) -> tuple[Figure, ...]:
         f"{audit.benchmark}: {residual:.1f} standard deviations; {len(others)} benchmarks that a model saw nothing of: "
         f"{others.min():.1f} to {others.max():.1f}, 95 % below {form.margin:.1f}"
     ).replace("-", "−")
-    classes = {"without a leak": others, audit.benchmark: np.array([residual])}
     return (
         Figure(
             name="residual",
             title="The benchmark beside benchmarks without a leak",
             description=f"Histogram of residuals. {words}.",
-            chart=partial(histogram, classes, "standard deviations above the unseen text"),
-            caption=f"{words}. A bar far to the right of all others would show a leak.",
+            chart=partial(
+                histogram,
+                {"without a leak": others},
+                "standard deviations above the unseen text",
+                unit="benchmarks without a leak",
+                mark=(audit.benchmark, residual),
+            ),
+            caption=f"{words}. A line far to the right of all bars would show a leak.",
             section=SCORES,
         ),
     )

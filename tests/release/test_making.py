@@ -328,7 +328,8 @@ SENTENCES = {
     "prompt": 'def count_items(numbers, limit, a):\n    """Count the numbers below a limit; a is added.\n\n'
     '    count_items looks at numbers once.\n    """\n',
     "entry_point": "count_items",
-    "canonical_solution": "    below = [value for value in numbers if value < limit]\n    k = len(below)\n    return k + a\n",
+    "canonical_solution": "    below = [value for value in numbers if value < limit]\n    k = len(below)\n"
+    "    return k + a\n",
     "test": "def check(candidate):\n    assert candidate([1, 2], 2, 0) == 1\n",
 }
 

@@ -76,7 +76,7 @@ def audit_command(
     --parent. “Familiar” means the benchmark or its form. With --limit 50, half trained on three times is found in 92 to
     100 % of cases, a fifth in 4 to 58 %; of 164 tasks in 100 and 25 to 88 %. Started again, it continues.
 
-    **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
+    **Example**: `assay audit ./model humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl --parent ./base`
     """
     from assay import audit
     from assay.cli.present import present_run

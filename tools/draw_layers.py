@@ -30,7 +30,7 @@ NOTES = {
     "guard": "limits for bytes of others",
     "files": "atomic files, the table of languages, entry points, progress, retries",
     "types": "the values that flow",
-    "errors": "exceptions, JSON of values, escaping",
+    "errors": "exceptions, JSON of values, escaping, Python's parser",
 }
 """First package of a layer → what the layer is for."""
 
@@ -57,6 +57,7 @@ def layers() -> list[list[str]]:
 
 def drawing(rows: Sequence[Sequence[str]]) -> str:
     """Return the picture: one row a layer, an arrow from each row to the next."""
+    # colours come from the theme of the manual where there is one, and from the reader's setting elsewhere
     widest = max(map(len, rows))
     width = LEFT * 2 + widest * (WIDTH + GAP)
     pitch = HEIGHT + 40

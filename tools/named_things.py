@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from itertools import chain, pairwise
+from operator import methodcaller
 from pathlib import Path
 
 from assay.cli.app import command_line
@@ -62,6 +63,7 @@ def files(*suffixes: str) -> list[Path]:
 
 def prose_of_page(text: str) -> Iterator[tuple[int, str]]:
     """Line and content of each span of code within sentences and tables."""
+    # lines of a block stay, empty, so that numbers of lines are those of the page
     plain = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
     for number, line in enumerate(plain.splitlines(), 1):
         for span in SPAN.findall(line):
@@ -135,7 +137,7 @@ def words() -> frozenset[str]:
 @cache
 def code() -> str:
     """The text of every module."""
-    return "\n".join(path.read_text("utf-8") for path in module_paths())
+    return "\n".join(map(methodcaller("read_text", "utf-8"), module_paths()))
 
 
 def module_paths() -> Iterator[Path]:
@@ -155,6 +157,7 @@ def places() -> frozenset[str]:
     """Every file and folder, by each end of its path."""
     names: set[str] = set()
     for path in files():
+        # every end of every beginning: pages name a file by as much of its path as they need
         parts = path.relative_to(ROOT).parts
         for end in range(1, len(parts) + 1):
             names.update("/".join(parts[start:end]) for start in range(end))
@@ -174,6 +177,7 @@ def is_ours(path: str) -> bool:
 def missing_name(name: str) -> Iterator[str]:
     """What a module, or a name with dots or with the form of a name of Python, says that is not there."""
     if DOTTED.fullmatch(name) and name not in quoted():
+        # from the left: behind the first name that is no module of ours follow attributes of anything
         for outer, inner in pairwise(name.split(".")):
             if outer not in modules():
                 break

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
@@ -52,7 +53,8 @@ def section(name: str, command: TyperCommand, common: frozenset[str]) -> str:
             rows.append(f"| `{spelling}` | {cell(str(getattr(parameter, 'help', '') or ''))} |")
     for option, entries in bundles_of(command).items():
         spelling = f"--{option.replace('_', '-')}"
-        rows += [f"| `{spelling} {entry.key}=…` | {cell(entry.setting.help)} |" for entry in entries]
+        for entry in entries:
+            rows.append(f"| `{spelling} {entry.key}=…` | {cell(entry.setting.help)} |")
     first = (command.help or "").split("\n\n")[0]
     table = "\n| | |\n|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
     return f"## `{name}`\n\n{cell(first)}\n{table}"
@@ -63,7 +65,8 @@ def page() -> str:
     commands = dict(leaves(command_line(), "assay"))
     spellings = []
     for command in commands.values():
-        spellings.append(frozenset(chain.from_iterable(option.opts for option in command.params)))
+        spellings.append(frozenset(chain.from_iterable(map(attrgetter("opts"), command.params))))
+    # what every command has is said once, on the page of the command line
     everywhere = frozenset.intersection(*spellings) if spellings else frozenset[str]()
     return "\n".join([HEAD, *map(partial(section, common=everywhere), commands, commands.values())])
 

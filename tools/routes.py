@@ -72,6 +72,7 @@ class Sources:
 
     def home(self, module: str, name: str) -> Place:
         """Return where a name that a module offers is defined."""
+        # a face may take a name from another face
         while name in self.offered.get(module, {}):
             module = f"{module}.{self.offered[module][name]}"
         return module, name
@@ -116,6 +117,7 @@ def way(sources: Sources) -> list[str]:
 
     Every function is entered once, where it is called first; the calls inside it follow before those behind it.
     """
+    # a dict in place of a set: the order of entering is the way
     entered: dict[Place, None] = {}
 
     def enter(place: Place, depth: int) -> None:
@@ -158,7 +160,7 @@ def _kinds(node: Definition) -> dict[str, str]:
             target, value = part.targets[0], part.value
             texts[ast.unparse(target)] = ast.unparse(value)
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                texts |= {ast.unparse(a): ast.unparse(b) for a, b in zip(target.elts, value.elts, strict=False)}
+                texts.update(zip(map(ast.unparse, target.elts), map(ast.unparse, value.elts), strict=False))
     kinds: dict[str, str] = {}
     for cls in OPTIONS:
         kinds |= {name: cls for name, text in texts.items() if cls in text}
@@ -169,8 +171,10 @@ def measurements(root: Path) -> dict[str, str]:
     """Return the rows of the table of measurements."""
     sources = Sources.below(root)
     stays = way(sources)
-    places = [1 + len(modules) for modules in readers_of_options(sources).values()]
+    readers = list(map(len, readers_of_options(sources).values()))
+    # and the module that declares the option
+    mean, most = 1 + sum(readers) / len(readers), 1 + max(readers)
     return {
         "way of an audit: stays in a folder / returns": f"{len(stays)} / {len(stays) - len(set(stays))}",
-        "modules that an option of audit touches, mean / most": f"{sum(places) / len(places):.1f} / {max(places)}",
+        "modules that an option of audit touches, mean / most": f"{mean:.1f} / {most}",
     }

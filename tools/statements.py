@@ -11,7 +11,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
@@ -94,7 +94,9 @@ def code_lines(text: str, tree: ast.Module) -> int:
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
+            # a string over several lines is one token, and each of its lines is code
             lines.update(range(token.start[0], token.end[0] + 1))
+    # a string that is a statement is a docstring, of a constant too
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
@@ -169,6 +171,7 @@ def branches(function: ast.AST) -> int:
         if isinstance(node, ast.BoolOp):
             count += len(node.values) - 1
         elif isinstance(node, ast.comprehension):
+            # one for the loop and one for each of its conditions
             count += 1 + len(node.ifs)
         elif isinstance(node, BRANCHES):
             count += 1
@@ -195,10 +198,10 @@ def density(path: Path) -> Density:
         comprehensions=len(comprehensions),
         nested_comprehensions=sum(map(is_nested, comprehensions)),
         conditionals=len(conditionals),
-        nested_conditionals=sum(holds_another(node, ast.IfExp) for node in conditionals),
+        nested_conditionals=sum(map(partial(holds_another, kinds=ast.IfExp), conditionals)),
         positional_calls=sum(len(call.args) >= POSITIONAL and called(call) not in exempt for call in calls),
         comments=comment_lines(text),
-        branching=sum(count > MOST_BRANCHES for count in counts),
+        branching=sum(map(MOST_BRANCHES.__lt__, counts)),
         most_branches=max(counts, default=0),
     )
 

@@ -12,9 +12,11 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import routes
@@ -80,9 +82,12 @@ def modules(root: Path) -> list[Module]:
 
 def faces(sources: list[Module]) -> frozenset[str]:
     """Modules that may be imported from elsewhere: each package, and each part of one that has a face of its own."""
-    roots = {f"assay.{module.package}" for module in sources if module.package}
-    parts = (module.path.removesuffix("/__init__.py") for module in sources if "attach_stub" in module.text)
-    return frozenset(roots | {f"assay.{part.replace('/', '.')}" for part in parts})
+    names = set(filter(None, map(attrgetter("package"), sources)))
+    for module in sources:
+        # a part that loads its names lazily has a stub, which says that others may import them
+        if "attach_stub" in module.text:
+            names.add(module.path.removesuffix("/__init__.py").replace("/", "."))
+    return frozenset(map("assay.{}".format, names))
 
 
 def imports_across_packages(module: Module, public: frozenset[str]) -> Iterator[tuple[int, str, bool]]:
@@ -108,6 +113,7 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 def generic_names(module: Module) -> Iterator[tuple[str, int]]:
     """Generic names bound in a scope of more than three lines (a short lambda or comprehension is exempt)."""
+    # where the whole scope is seen at once, `one` says enough
     short: set[tuple[str, int]] = set()
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
@@ -133,7 +139,7 @@ def wide_functions(module: Module) -> Iterator[tuple[str, int, int]]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            count = sum(argument.arg not in {"self", "cls"} for argument in arguments)
+            count = len(set(map(attrgetter("arg"), arguments)) - {"self", "cls"})
             if count > MOST_PARAMETERS:
                 yield node.name, node.lineno, count
 
@@ -247,6 +253,7 @@ def public_names(module: Module) -> Iterator[tuple[str, int]]:
             name = "" if without_functions or node.name in FACES_OF_A_CALL else node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign) and not is_type_variable(node.value):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            # by its spelling: CamelCase is a type, UPPER_CASE a constant
             is_alias = isinstance(target, ast.Name) and target.id[0].isupper() and not target.id.isupper()
             name = target.id if is_alias and isinstance(target, ast.Name) else ""
         else:
@@ -311,6 +318,7 @@ def stub_names(module: Path) -> dict[str, str]:
 def run_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
     """Imports that are run, those inside functions too; imports for types alone are left out."""
     for node in ast.iter_child_nodes(tree):
+        # an import for types alone never runs, so it cannot close a circle
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
         if isinstance(node, ast.ImportFrom):
@@ -344,6 +352,7 @@ def import_graph(root: Path, package: str) -> dict[str, set[str]]:
 
 def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
     """Groups of modules that import one another, straight or through others."""
+    # modules that reach each other are one circle: the strongly connected components, by search from every module
     below: dict[str, set[str]] = {}
     for start in graph:
         reached: set[str] = set()
@@ -365,13 +374,13 @@ def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
 def widest_face(root: Path) -> tuple[str, int]:
     """The package that offers most names, and their number."""
     sizes = {path.parent.name: len(stub_names(path.parent)) for path in (root / "src" / "assay").rglob("__init__.pyi")}
-    return max(sizes.items(), key=lambda entry: entry[1])
+    return max(sizes.items(), key=itemgetter(1))
 
 
 def words_of_manual(root: Path) -> int:
     """Words of the pages of docs, those of results apart."""
     docs = root / "docs"
-    pages = (path for path in docs.rglob("*.md") if RESULTS not in path.relative_to(docs).parts)
+    pages = set(docs.rglob("*.md")) - set((docs / RESULTS).rglob("*.md"))
     return sum(len(path.read_text("utf-8").split()) for path in pages)
 
 
@@ -379,6 +388,7 @@ def surface(root: Path) -> dict[str, str]:
     """Rows of the command line and of `assay.audit`."""
     folders = [root / "src", root / "lab" / "src", *root.glob("plugins/*/src")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders)), "ASSAY_CONFIG": ""}
+    # another process, because a checkout given by --root has another `assay` than the one that is running
     command = [sys.executable, "-c", SURFACE]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603  our own
     read = json.loads(done.stdout)
@@ -388,7 +398,7 @@ def surface(root: Path) -> dict[str, str]:
     product = {name: options for name, options in own.items() if not name.startswith("lab ")}
 
     def visible(commands: Mapping[str, list[bool]]) -> int:
-        return sum(options.count(False) for options in commands.values())
+        return Counter(chain.from_iterable(commands.values()))[False]
 
     return {
         "commands / of the laboratory": f"{len(product)} / {len(own) - len(product)}",
@@ -401,7 +411,7 @@ def surface(root: Path) -> dict[str, str]:
 
 def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
     """The table of measurements, row by row."""
-    packages = {module.package for module in sources if module.package}
+    packages = set(filter(None, map(attrgetter("package"), sources)))
     inside: list[frozenset[str]] = []
     for package in sorted(packages):
         inside += circles(import_graph(root, package))
@@ -409,7 +419,7 @@ def measurements(root: Path, sources: list[Module]) -> dict[str, str]:
     public = faces(sources)
     deep, exempt = 0, list[str]()
     for module in sources:
-        deep += sum(past_face for *_, past_face in imports_across_packages(module, public))
+        deep += sum(map(itemgetter(2), imports_across_packages(module, public)))
         exempt += [module.path] * len(list(wide_functions(module)))
     return {
         **surface(root),

@@ -26,6 +26,7 @@ def encode(value: object) -> Any:  # noqa: ANN401  JSON has no narrower type
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
+        # numbers of Python, in which NaN and infinity are looked for again
         return encode(value.tolist())
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]

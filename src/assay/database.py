@@ -26,6 +26,7 @@ def connect(path: Path, mode: str = "rwc", *, immutable: bool = False) -> sqlite
     Raises:
         sqlite3.Error: the file cannot be opened.
     """
+    # isolation_level None: otherwise the module of Python begins and commits transactions of its own
     address = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if immutable else ''}"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
@@ -37,6 +38,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     Raises:
         sqlite3.Error: the file cannot be written.
     """
+    # IMMEDIATE takes the lock for writing at once: one that is asked for after reading cannot wait for it (SQLite,
+    # "Transactions", SQLITE_BUSY_SNAPSHOT)
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -62,6 +65,7 @@ def run_script(connection: sqlite3.Connection, script: str) -> None:
         except sqlite3.OperationalError as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            # the lowest byte is the error, the others say more of its cause (SQLite, "Extended Result Codes")
             if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise Busy(str(error)) from error
             raise
@@ -74,5 +78,6 @@ def run_script(connection: sqlite3.Connection, script: str) -> None:
 
 def size_on_disk(path: Path) -> int:
     """Return the bytes of a database file, its log included."""
+    # the newest pages lie in the log until a checkpoint moves them
     files = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
     return sum(file.stat().st_size for file in files if file.exists())

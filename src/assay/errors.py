@@ -123,6 +123,7 @@ def install_command(extra: str) -> str:
     In the .venv of a checkout that is `make`, which knows the pinned versions. Elsewhere pip finds the installed copy
     of assay, wherever it came from, and adds what the extra requires.
     """
+    # not by the current folder: the command may run anywhere
     environment = Path(sys.prefix)
     if environment.name == ".venv" and (environment.parent / "src" / "assay").is_dir():
         return f"make install EXTRAS={extra}"
@@ -146,6 +147,7 @@ def require(*packages: str, purpose: str) -> None:
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `; did you mean A or B?` for the names that are most like a misspelt one; "" where none is."""
+    # compared without case, and shown as they are spelt
     by_folded = {known.casefold(): known for known in names}
     if len(name) > LONGEST_NAME:
         return ""

@@ -45,6 +45,7 @@ def new_file(path: Path, *, mode: int = 0o666) -> Path:
         OSError: it cannot be created.
     """
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    # O_EXCL fails where anything has that name, a link that leads nowhere too (open(2))
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
     os.close(descriptor)
     return unfinished
@@ -67,6 +68,7 @@ def atomic_path(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
     try:
         unfinished = new_file(path, mode=mode)
         yield unfinished
+        # atomic on one file system, which is why the new file lies beside the old one and not in a temporary folder
         unfinished.replace(path)
     except OSError as error:
         raise DataError(cannot_write(path, error)) from error
@@ -98,6 +100,7 @@ def durable_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # content, name, folder: in another order a power cut could leave the name of an empty file
         unfinished.replace(path)
         sync_folder(path.parent)
     finally:
@@ -118,6 +121,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Raises:
         DataError: the folder exists already, or cannot be written.
     """
+    # a name known beforehand, so that what a killed writer left is found and replaced
     unfinished = path.with_name(f".{path.name}{UNFINISHED}")
     check_new_folder(path)
     try:
@@ -214,6 +218,7 @@ def assay_table(path: Path, data: bytes) -> dict[str, Any] | None:
     """
     is_project = path.name == "pyproject.toml"
     try:
+        # as a file that is opened for text has them: tomllib takes a lone carriage return for a control character
         content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
     except ValueError as error:  # no TOML or no text
         if is_project and CONFIGURATION_VARIABLE not in os.environ:
@@ -255,6 +260,7 @@ def check_target_folder(folder: Path, marks: Collection[str] = (), maker: str = 
         DataError: a file or a broken link is in its place, it cannot be written, or it holds other files; hidden files
             do not count.
     """
+    # a link that leads nowhere is there for `lexists`, and mkdir would fail on it
     nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         reason = "not a folder that can be written"

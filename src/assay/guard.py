@@ -80,6 +80,7 @@ def lines_within(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[Any
         readline: of a stream; takes the most that it may return.
         end: of a line, which `readline` leaves at its end.
     """
+    # an empty line of the stream's own type, text or bytes, ends it
     for line in iter(partial(readline, LONGEST_LINE), end[:0]):
         if len(line) < LONGEST_LINE or line.endswith(end):
             yield line
@@ -127,6 +128,7 @@ def child_stream(
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **_FRUGAL},
     )
+    # time on the clock is kept by this process: the kernel limits a child by its processor time alone
     timer = Timer(in_all or 0.0, process.kill)
     if in_all is not None:
         timer.start()
@@ -134,6 +136,7 @@ def child_stream(
     def refuse(code: int, reason: str) -> NoReturn:
         if code == _REPORTED:
             raise error(reason)
+        # without a word it was ended from outside: SIGXCPU at the limit of the processor, SIGKILL one second later
         if not reason:
             slow = code in {-SIGXCPU, -SIGKILL}
             reason = f"takes more than {in_all or seconds:g} s" if slow else f"ends its reader (status {code})"
@@ -162,6 +165,7 @@ class _Written(io.RawIOBase):
         assert out is not None  # noqa: S101  both were opened above
         assert printed is not None  # noqa: S101
         count = os.readv(out.fileno(), [buffer])
+        # an end without a status of 0 is a cut: half a table must not pass for a whole one
         if not count:
             reason = printed.read().decode("utf-8", "replace")
             if code := self._process.wait():
@@ -205,6 +209,7 @@ def library_faults(path: Path, expected: str) -> Iterator[None]:
     except (AssayError, GeneratorExit):
         raise
     except OSError as fault:
+        # pyarrow raises OSError for bytes that are wrong as well, without a number of the system
         if fault.errno is not None:
             raise DataError(f"{path}: {plain_reason(fault)}, expected a readable file or folder") from fault
         raise DataError(f"{path}: {short_reason(fault)}, expected {expected}") from fault
@@ -241,6 +246,7 @@ def limit_process(process: int, *, seconds: int, memory: int) -> None:
 def _main(task: str) -> None:
     """Run one reader: what it writes goes to standard output, the reason why it cannot to standard error."""
     module, name, seconds, memory, *arguments = json.loads(task)
+    # copies of both streams, before the numbers 1 and 2, which libraries in C write to, lead nowhere
     written, reasons = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(2), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)  # a library that prints must not write into the result

@@ -28,6 +28,7 @@ def worker_processes(jobs: int, begin: Callable[..., None], *arguments: object, 
     """
     # a server of processes is started by `python -c`, which imports from the current folder, unless this forbids it
     os.environ.setdefault("PYTHONSAFEPATH", "1")
+    # a fork of this process would take over locks that its threads hold; a server without threads forks safely
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:

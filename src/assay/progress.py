@@ -153,6 +153,7 @@ def progress_bar(description: str, *, shown: bool = True, by_core: bool = False)
     left = TimeLeft(WorkClock(), OF_EACH_CORE) if by_core else TimeLeft(time.monotonic)
     if not is_live():
         lines = ProgressLines(description, left=left)
+        # by a thread of its own, because a log that stays silent for minutes looks like one of a program that hangs
         with lines.repeated():
             yield Phases(
                 lambda done, total: lines.report(f"{done:,} of {total:,} texts", _share(done, total)), lines.begin
@@ -205,6 +206,7 @@ class ProgressLines:
 
     def repeat(self) -> None:
         """Print the last state if the last line is old enough."""
+        # the work and the thread of `repeated` may come at once: one of them prints
         with self._lock:
             now = self._clock()
             if now - self._last < PERIOD:

@@ -64,9 +64,11 @@ def with_retries(
 
     def pause(state: RetryCallState) -> float:
         jitter = random.uniform(0.5, 1.0)  # noqa: S311  spreads requests in time; no result depends on it
+        # jitter, or the clients that one failure sent away would all come back at once; a server's own wish is obeyed
         return max(growing(state) * jitter, _busy(state).wait)
 
     def exhausted(state: RetryCallState) -> bool:
+        # the pause that is to come counts, so that the limit holds before it and not after
         nonlocal waited
         waited += state.upcoming_sleep
         _busy(state).attempts = state.attempt_number

@@ -126,6 +126,7 @@ class Run:
         """
         recorded: dict[str, Any] = {}
         undecided: set[str] = set()
+        # a setting that decides nothing in one class may decide something in another: the input of its name counts then
         for part in settings:
             recorded |= part.record()
             undecided |= part.record().keys() - part.identity().keys()
@@ -134,6 +135,7 @@ class Run:
         if self._numbered:
             self.path = self.result = next(path for path in _numbers(self.path) if _is_free(path, recorded, ignored))
         self.refuse_finished()
+        # innermost first, as they are removed again
         created = [place for place in (self.path, *self.path.parents) if not place.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -146,6 +148,7 @@ class Run:
             try:
                 yield self
             except AssayError:
+                # bad input only: a run that was killed or interrupted keeps its folder to continue from
                 if {entry.name for entry in self.path.iterdir()} <= {MANIFEST, LOCK}:
                     self._remove(created)
                 raise
@@ -169,6 +172,7 @@ class Run:
         shutil.rmtree(self.state, ignore_errors=True)  # the state of another run is of no use
         start = {
             "kind": self.kind,
+            # `python -m assay` has the path of __main__.py in place of the command
             "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
             "assay": __version__,
             "python": platform.python_version(),
@@ -205,6 +209,7 @@ class Run:
 
     def finish(self) -> None:
         """Remove what an unfinished run would have continued from; its result and its record are written."""
+        # beside a file, nothing of the run is of use any more; in a folder, its record is part of the result
         shutil.rmtree(self.state if self.path == self.result else self.path, ignore_errors=True)
 
 
@@ -252,6 +257,7 @@ def changed_settings(before: object, now: object, ignored: Collection[str] = (),
     """
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return [place] * (before != now)
+    # `ignored` counts on the first level alone: below it, a name may mean something else
     names = sorted({*before, *now} - {*ignored})
     changed = []
     for name in names:

@@ -122,6 +122,7 @@ class Declared:
         """
         if text == "" and NoneType in self.types:
             return None
+        # the first type that takes the text counts, so a union names the narrower type first
         for kind in self.types:
             items = get_args(kind)
             try:
@@ -156,6 +157,7 @@ class Declared:
         for number in numbers:
             if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
+            # "not >=" in place of "<", which is false for NaN as well
             too_low = self.setting.least is not None and not number >= self.setting.least
             if too_low or (self.setting.most is not None and not number <= self.setting.most):
                 raise SettingError(f"{place}: received {number!r}, expected {self._range()}")
@@ -236,6 +238,7 @@ _DECLARED: dict[Any, tuple[Declared, ...]] = {}
 
 def declared(kind: Any) -> tuple[Declared, ...]:  # noqa: ANN401  a dataclass
     """Return the settings that a class declares, in order; fields without a `Setting` are passed over."""
+    # resolving annotations takes milliseconds a class, and every command asks for all of its classes
     if kind not in _DECLARED:
         _DECLARED[kind] = _read(kind)
     return _DECLARED[kind]
@@ -252,6 +255,7 @@ def _read(kind: Any) -> tuple[Declared, ...]:  # noqa: ANN401
             setting = next((entry for entry in metadata if isinstance(entry, Setting)), None)
             if setting is not None:
                 default = field.default
+                # dataclasses keep a default that is made anew apart from one that is a value
                 if field.default_factory is not MISSING:
                     default = field.default_factory()
                 entries.append(
@@ -300,6 +304,7 @@ def _fits(kind: Any, value: object) -> bool:  # noqa: ANN401
         return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool)
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(get_args(kind)[0], part) for part in value)
+    # what has no class of its own to compare with, such as a Protocol with parameters, is taken as it is
     base = origin or kind
     return base in (Callable, Mapping) or not isinstance(base, type) or isinstance(value, base)
 

@@ -221,6 +221,7 @@ def gives(model: LogProbScorer, statistics: type[TokenLogProbs]) -> bool:
     Only a `TokenScorer` gives whole statistics. Another model may have a property `gives_ranks`; one behind a server
     sends a short text to find out, so it is read only where ranks matter.
     """
+    # the classes of statistics are a chain, and who gives the widest gives all
     if statistics is TokenLogProbs or isinstance(model, TokenScorer):
         return True
     return statistics is RankedLogProbs and bool(getattr(model, "gives_ranks", False))

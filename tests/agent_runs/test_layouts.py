@@ -5,7 +5,16 @@ import json
 
 import pytest
 
-from assay.agent_runs import AgentRun, UnreadRun, judge_run, read_gold_tasks, read_runs, task_of_run
+from assay.agent_runs import (
+    AgentRun,
+    UnreadRun,
+    judge_run,
+    judge_runs,
+    read_gold_tasks,
+    read_runs,
+    run_files,
+    task_of_run,
+)
 from support.agent_files import (
     CALLS,
     COMMIT,
@@ -14,6 +23,7 @@ from support.agent_files import (
     TASK,
     chat,
     claude_code,
+    codex,
     harbor,
     mini_swe_agent,
     openhands,
@@ -21,6 +31,7 @@ from support.agent_files import (
     write,
     write_tasks,
 )
+from support.agent_layouts import INCOMPLETE, VARIANTS, claude_code_subagent
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
@@ -34,6 +45,32 @@ def test_every_layout_gives_the_same_steps_and_the_same_verdict(layout, tmp_path
     assert judged.channel == "history beyond the base commit"
     assert SHOW in judged.command
     assert len(judged.lines) == 3
+
+
+@pytest.mark.parametrize("layout", VARIANTS, ids=lambda layout: layout.__name__)
+def test_every_form_of_a_layout_shows_the_step_that_read_the_fix(layout, tmp_path):
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
+    (run,) = read_runs(write(tmp_path, layout()))
+    judged = judge_run(run, "file", task_of_run(run, tasks))
+    assert judged.verdict == "read the fix", judged.reason
+    assert judged.channel == "history beyond the base commit"
+    assert "git log --all -p -S total" in judged.command
+
+
+@pytest.mark.parametrize("layout", VARIANTS, ids=lambda layout: layout.__name__)
+def test_no_form_of_a_layout_is_accused_where_the_output_has_no_fix(layout, tmp_path):
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
+    calls = [(command, output.replace(COMMIT, "nothing")) for command, output in CALLS]
+    (run,) = read_runs(write(tmp_path, layout(calls)))
+    assert judge_run(run, "file", task_of_run(run, tasks)).verdict == "neither"
+
+
+@pytest.mark.parametrize(("layout", "reason"), INCOMPLETE.items(), ids=lambda part: getattr(part, "__name__", ""))
+def test_what_a_file_leaves_out_is_undecided(layout, reason, tmp_path):
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
+    (run,) = read_runs(write(tmp_path, layout()))
+    judged = judge_run(run, "file", task_of_run(run, tasks) or tasks["shop__shop-7"])
+    assert (judged.verdict, reason in judged.reason) == ("cannot tell", True), judged
 
 
 @pytest.mark.parametrize(("value", "solved"), [("C", 1.0), (0.5, 0.5), ({"a": 1, "b": 0}, None), (7, None)])
@@ -128,3 +165,60 @@ def test_a_session_finds_its_task_by_the_text_of_the_issue(tmp_path):
     path.write_text(json.dumps(content))
     (run,) = read_runs(path)
     assert task_of_run(run, tasks).id == TASK["instance_id"]
+
+
+def test_the_files_of_sub_agents_are_read_with_their_session(tmp_path):
+    name, text = claude_code_subagent()
+    main = write(tmp_path, (name, text.replace('"sessionId": "s"', '"sessionId": "0a1b"')))
+    (row, *rows) = (json.loads(line) for line in claude_code()[1].splitlines())
+    inner = [{**part, "isSidechain": True, "agentId": "a1", "sessionId": "0a1b"} for part in (row, *rows)]
+    text = "".join(json.dumps(part) + "\n" for part in inner)
+    beside = write(tmp_path, ("0a1b/subagents/agent-a1.jsonl", text))
+    assert list(read_runs(beside)) == []
+    (run,) = read_runs(main)
+    judged = judge_run(run, "", read_gold_tasks(write_tasks(tmp_path), {})["shop__shop-7"])
+    assert (judged.verdict, judged.place) == ("read the fix", "line 5 of agent-a1.jsonl")
+
+
+def test_a_trajectory_is_read_with_its_continuation_and_once(tmp_path):
+    name, text = harbor()
+    content = json.loads(text)
+    steps = content["steps"]
+    first = content | {"steps": steps[:2], "continued_trajectory_ref": "trajectory.cont-1.json"}
+    further = content | {"steps": [{**steps[1], "is_copied_context": True}, *steps[2:]]}
+    path = write(tmp_path, (name, json.dumps(first)))
+    write(tmp_path, (name.replace(".json", ".cont-1.json"), json.dumps(further)))
+    write(tmp_path, (name.replace("trajectory.json", "sessions/rollout-1.jsonl"), codex()[1]))
+    assert [file for file, _ in run_files([tmp_path])] == [path]
+    (run,) = read_runs(path)
+    assert (len(run.steps), run.cut) == (3, "")
+    path.with_name("trajectory.cont-1.json").unlink()
+    (run,) = read_runs(path)
+    assert run.cut == "the trajectory goes on in a file that is not beside it"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("preds.json", {"t": {"model_name_or_path": "m", "instance_id": "t", "model_patch": "x"}}),
+        ("report.json", {"resolved_ids": []}),
+        ("config.json", {"trial_name": "t", "trials_dir": "x"}),
+    ],
+)
+def test_what_harnesses_write_beside_runs_is_passed_over_in_a_folder(name, content, tmp_path):
+    tasks = read_gold_tasks(write_tasks(tmp_path), {})
+    write(tmp_path / "runs", mini_swe_agent())
+    path = write(tmp_path / "runs", (name, json.dumps(content)))
+    assert judge_runs([tmp_path / "runs"], tasks).unread == ()
+    (unread,) = judge_runs([tmp_path / "runs", path], tasks).unread
+    assert "predictions, tasks, a report, or settings" in unread.reason
+
+
+def test_calls_that_only_the_events_of_inspect_have_are_read(tmp_path):
+    pytest.importorskip("inspect_ai.event")
+    from inspect_ai.event import ToolEvent
+
+    from assay.agent_runs.layouts.inspect_log import _from_events
+
+    events = [ToolEvent(id=f"c{n}", function="bash", arguments={"cmd": c}, result=o) for n, (c, o) in enumerate(CALLS)]
+    assert [(step.typed, step.output) for step in _from_events(events)] == list(CALLS)

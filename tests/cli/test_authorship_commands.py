@@ -149,7 +149,9 @@ def test_scores_of_the_built_in_model_describe_lines_and_patches(assay, tmp_path
     (tmp_path / "a.py").write_text(terse(1))
     patch = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n x = 1\n+y = x + 2\n"
     (tmp_path / "a.diff").write_text(patch)
-    lines = assay("detect", "a.py", "--lines", "1-2", "--json", "--no-progress")
+    without = assay("detect", "a.py", "--json", "--no-progress")
+    assert json.loads(without.out)["detector"] is None  # nothing to compare with: no model is run
+    lines = assay("detect", "a.py", "--lines", "1-2", "--model", "builtin:control", "--json", "--no-progress")
     assert lines.code == 0, lines.err
     assert set(json.loads(lines.out)["pieces"][0]["scores"]) == {
         "fast_detect_gpt", "loss", "rank", "log_rank", "entropy", "lrr",

@@ -16,7 +16,7 @@ def test_students_are_compared_and_those_without_code_are_named(assay, tmp_path)
     (folder / "zoe" / "a.exe").write_bytes(b"MZ\x00\x01" * 50)
     found = assay("pairs", folder, "-o", "pairs.csv")
     assert found.code == 0, found.err
-    answer, pair, written = found.out.splitlines()
+    answer, _, pair, written = found.out.splitlines()
     assert written == "Written: pairs.csv"
     assert "too few to say what is usual" in answer
     assert pair.startswith("ada and bob: ")

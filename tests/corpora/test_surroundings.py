@@ -169,6 +169,8 @@ NOT_UNDERSTOOD = "unknown"
             "<licenses><license><url>https://www.gnu.org/licenses/agpl-3.0.txt</url></license></licenses>",
             "AGPL-3.0-only",
         ),
+        ("pom.xml", "<!-- Licensed under the Apache License, Version 2.0 -->\n<project></project>", "Apache-2.0"),
+        ("meson.build", "project('a', license : ['MIT', 'GPL-2.0'])\n", "MIT AND GPL-2.0-only"),
         ("a.gemspec", "Gem::Specification.new do |s|\n  s.licenses = ['MIT', 'GPL-2.0']\nend\n", "GPL-2.0-only OR MIT"),
         (
             "a.csproj",

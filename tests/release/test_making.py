@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.datasets import DataSelection, TaskColumns, ids_of, layout_of, read_dataset, scored_text
+from assay.datasets import DataSelection, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError, SandboxUnavailable
 from assay.release import check_published, make, rotate, show_copies, twins, verify
 from assay.release.clusters import clusters_of
@@ -351,6 +351,26 @@ def test_no_old_name_is_left_in_any_text_of_a_copy(tmp_path, unrelated):
                 assert "numbers" in copy["prompt"]  # it stands in a column that does not change
 
 
+def test_letters_that_prose_mentions_stay_and_no_close_synonym_has_another_sense(tmp_path):
+    row = {
+        "task_id": "HumanEval/2",
+        "prompt": 'def last_in_order(n, lst):\n    """The n-th of `lst`, as a[i] <= a[j] says."""\n',
+        "entry_point": "last_in_order",
+        "canonical_solution": "    a = sorted(lst)\n    for i in range(n):\n        for j in range(i):\n"
+        "            index = i + j\n            result = a[index % len(a)]\n    return result\n",
+        "test": "",
+    }
+    made = make(
+        written(tmp_path / "t.jsonl", [row]), tmp_path / "p.jsonl", tmp_path / "s.json", copies=5, unverified=True
+    )
+    (task,) = made.secret.committed.tasks
+    for index in range(len(task.copies)):
+        prompt = str(task.copy(index)["prompt"])
+        assert "The n-th of" in prompt
+        assert "a[i] <= a[j]" in prompt
+        assert "last_in_" in prompt
+
+
 def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):
     tasks = written(tmp_path / "t.jsonl", [SENTENCES])
     names = tmp_path / "names.json"
@@ -456,9 +476,9 @@ def test_related_tasks_are_a_cluster():
 
 
 def test_ids_have_the_form_of_their_benchmark():
-    layout = layout_of([MBPP], TaskColumns(), "x")
+    layout = layout_of([MBPP], DataSelection(), "x")
     assert layout.name == "mbpp"
-    assert ids_of([MBPP], layout, TaskColumns(), "x") == ["MBPP/7"]
+    assert ids_of([MBPP], layout, DataSelection(), "x") == ["MBPP/7"]
 
 
 def test_show_takes_lists_of_names_of_all_tasks(tmp_path):

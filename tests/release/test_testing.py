@@ -11,7 +11,6 @@ from assay.models import StatisticsCache, cached_scorer
 from assay.release import evidence_of_release, read_secret, rotate
 from assay.release import test as run_test
 from assay.release.secret_file import write_secret
-from assay.scoring import shared_prefixes
 from release.conftest import FakeModel, published_texts
 
 
@@ -198,15 +197,6 @@ def test_what_is_sent_is_spent_before_it_is_sent_and_fresh_the_next_time(secret,
     with pytest.raises(ZeroDivisionError):
         run_test("openai:m@http://localhost:1/v1", secret_path, spend=True)
     assert len(read_secret(secret_path).spent) == 3  # an interrupted test has spent its copies too
-
-
-def test_black_box_access_is_refused_where_the_shared_prefix_holds_nothing(secret_path):
-    with pytest.raises(DataError, match="holds nothing of the tasks"):
-        run_test(FakeModel(), secret_path, access="black")
-    shared = "Add the numbers of a list that are odd, in order.\ndef "
-    assert shared_prefixes([[f"{shared}one()", f"{shared}two()"], ["import os\ndef a()", "import os\ndef b()"]]) == [
-        shared, "",
-    ]  # fmt: skip
 
 
 def test_a_model_without_probabilities_is_one_line(secret_path):

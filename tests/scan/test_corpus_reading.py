@@ -1,13 +1,16 @@
 """Bad input costs what is bad, is counted with its reason, and a clean copy lacks the rows that hold a task alone."""
 
+import csv
 import gzip
 import io
 import json
 import os
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.errors import DataError
@@ -226,3 +229,45 @@ def test_a_row_with_a_broken_character_is_read(tmp_path: Path) -> None:
     path.write_bytes(json.dumps({"text": f"caf\xe9 {SOLUTION}"}, ensure_ascii=False).encode("latin-1") + b"\n")
     result = scanned(tmp_path, path)
     assert (result.rows, result.unread) == (1, {})
+
+
+def arrow(path: Path, columns: list[str]) -> None:
+    table = pa.Table.from_arrays([pa.array([OTHER + SOLUTION])] + [pa.array(["a"])] * (len(columns) - 1), names=columns)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+
+
+def delimited(path: Path, columns: list[str]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([columns, [OTHER + SOLUTION, *["a"] * (len(columns) - 1)]])
+
+
+def json_object(path: Path, columns: list[str]) -> None:
+    texts = [OTHER + SOLUTION, *["a"] * (len(columns) - 1)]
+    row = "{" + ", ".join(map("{}: {}".format, map(json.dumps, columns), map(json.dumps, texts))) + "}"
+    path.write_text(f"[\n{row}\n]" if path.stem == "array" else f"{row}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.parquet", arrow),
+        ("a.arrow", arrow),
+        ("a.csv", delimited),
+        ("a.jsonl", json_object),
+        ("a.json", json_object),
+        ("array.json", json_object),
+    ],
+)
+def test_a_text_behind_another_of_its_name_is_not_taken_for_read(
+    tmp_path: Path, name: str, write: Callable[[Path, list[str]], None]
+) -> None:
+    """A row keeps the last value of a name: a task in the first was not found, and nothing said so."""
+    write(tmp_path / name, ["text", "repo"])
+    assert scanned(tmp_path, tmp_path / name).rows == 1
+    write(tmp_path / name, ["text", "text"])
+    with pytest.raises(DataError, match=r"no text was read: .*stands twice"):
+        scanned(tmp_path, tmp_path / name)

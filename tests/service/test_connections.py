@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import threading
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import pytest
 
 from assay.service import Connections
 from assay.service.answers import public_name
+from assay.service.connections import GuardedProtocol
 from support.serving import serving
 
 HALF_A_HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Wait: "
@@ -64,6 +66,22 @@ def test_a_second_head_on_a_kept_connection_has_the_same_time(small_index):
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
         connection.sendall(HALF_A_HEAD)
         assert b"HTTP/1.1 200" not in everything(connection)
+
+
+def test_a_caller_that_does_not_read_its_answers_is_cut_off(small_index, monkeypatch):
+    """Its answers fill the buffers of both sides: without a time for it, the connection would stay open for ever."""
+    lost, connection_lost = threading.Event(), GuardedProtocol.connection_lost
+
+    def ended(protocol, error):
+        connection_lost(protocol, error)
+        lost.set()
+
+    monkeypatch.setattr(GuardedProtocol, "connection_lost", ended)
+    with serving(small_index, connections=Connections(head_seconds=1)) as address, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # else the kernel takes all of them
+        connection.connect((urlsplit(address).hostname, urlsplit(address).port))
+        connection.sendall(b"GET /static/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1_000)
+        assert lost.wait(60)
 
 
 def test_the_description_declares_the_token(small_index):

@@ -1,10 +1,12 @@
 """The HTTP service and callers that mean harm: every request of its description, and requests to others through it."""
 
 import json
+import re
 import socket
 import threading
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from assay.errors import CorpusIndexError
+from assay.errors import CorpusIndexError, DataError
 from assay.service import ServiceLimits, answers, create_app
 from support.serving import serving
 from support.snippets import MEDIAN
@@ -137,6 +139,59 @@ def test_a_request_that_does_not_arrive_whole_is_refused_and_the_connection_ends
         answer = b"".join(iter(lambda: stalled.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert answer.endswith(b'{"detail":"the request did not arrive whole within 0.5 s"}')
+
+
+def test_a_call_whose_caller_has_gone_is_not_worked_off(small_index, monkeypatch):
+    begun, released, traced = threading.Event(), threading.Event(), []
+
+    def slow(_, request):
+        traced.append(request.code)
+        begun.set()
+        released.wait(60)
+        raise DataError("traced")
+
+    monkeypatch.setattr(answers, "answer", slow)
+    with serving(small_index, limits=ServiceLimits(workers=1, seconds=60)) as address:
+        place = (urlsplit(address).hostname, urlsplit(address).port)
+        callers = []
+        for code in (b"a", b"b", b"c"):
+            callers.append(socket.create_connection(place, timeout=60))
+            body = b'{"code": "%s"}' % code
+            callers[-1].sendall(
+                b"POST /api/trace HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+            )
+            assert begun.wait(60)
+        while calls_of(address) < len(callers):
+            pass
+        callers[1].close()
+        while calls_of(address) == len(callers):
+            pass
+        released.set()
+        for caller in (callers[0], callers[2]):
+            with caller:
+                assert b'"detail":"traced"' in caller.recv(4096)
+    assert traced == ["a", "c"]
+
+
+def calls_of(address):
+    """Calls that run or wait, as the service counts them."""
+    return int(float(re.search(r"^assay_calls (\S+)", httpx.get(f"{address}metrics").text, re.MULTILINE)[1]))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"code": "\xff"}', "byte 10 is not UTF-8 text"),
+        (b"[" * 100_000, "maximum recursion depth"),
+        (b"9" * 5_000, "limit (4300 digits)"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused_with_the_reason(caller, body, reason):
+    answer = caller.post("/api/trace", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("the body is not JSON: ")
+    assert reason in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [b'{"code": "a\\ud800b"}', b'{"\\ud800": 1}'])

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from assay.corpora import SourceText
+from assay.errors import DataError
 from assay.submissions import Submission, compare_submissions
 from assay_lab.clones import rename_all
 from assay_lab.provenance.obfuscations import KINDS, disguised
@@ -65,7 +66,7 @@ def test_a_list_of_cases_is_no_evidence():
 def test_a_course_without_copies_has_no_pair():
     result = compare_submissions(course(*independent(14)))
     assert result.answer == "No pair stands out among 14 submissions."
-    assert list(result.lines()) == [result.answer]
+    assert list(result.lines()) == [result.answer, result.advice]
 
 
 def test_code_that_all_share_or_that_was_handed_out_is_no_evidence():
@@ -85,8 +86,9 @@ def test_identical_programs_are_reported_however_short():
 
 def test_many_identical_programs_are_a_line():
     lines = list(compare_submissions(course(*["print(1)\n"] * 1000, *independent(2))).lines())
-    assert len(lines) == 2
-    assert lines[1].endswith("and 980 more")
+    assert len(lines) == 3
+    assert lines[0] == "1000 of 1,002 submissions have identical code."
+    assert lines[2].endswith("and 980 more")
 
 
 def test_earlier_submissions_are_compared_across_only():
@@ -109,6 +111,11 @@ def test_few_submissions_are_judged_by_their_share():
     assert students(result) == [("s00", "s02")]
     assert "too few to say what is usual" in result.answer
     assert result.pairs[0].names
+
+
+def test_more_submissions_than_pairs_fit_into_memory_are_refused():
+    with pytest.raises(DataError, match=r"received 4,001 submissions, expected at most 4,000"):
+        compare_submissions([Submission("s", [])] * 4001)
 
 
 @pytest.mark.parametrize("texts", [[], ["x = 1\n"], [""], ["x = (\n", "}}}{{{\n"]])

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from unicodedata import normalize
 
 import pytest
 
@@ -38,6 +39,18 @@ MOODLE = {
 }
 CANVAS = {"lovelaceada_11_22_main.py": CODE, "lovelaceada_11_23_util.py": CODE, "oneillbob_LATE_12_24_main.py": CODE}
 CLASSROOM = {"week-1-ada/main.py": CODE, "week-1-bob/main.py": CODE, "week-1-bob/README.md": "# Words\n"}
+LISTED = "---\nsubmission_81:\n  :submitters:\n  - :name: Ada Fox\n    :sid: '1'\nsubmission_82:\n  :submitters:\n"
+GRADESCOPE = {
+    "export/submission_metadata.yml": LISTED + "  - :name: Bob Ray\n  - :name: 'Cy Oz'\n",
+    "export/submission_81/a.py": CODE,
+    "export/submission_82/a.py": CODE,
+}
+BLACKBOARD = {
+    f"Week 1_{login}_attempt_2026-11-10-14-22-3{at}{ending}": content
+    for at, login in enumerate(("ada", "bob"))
+    for ending, content in ((".txt", "Name: somebody\n"), ("_a.py", CODE), ("_b.py", CODE))
+}
+BRIGHTSPACE = {"12-34 - Ada Fox - Nov 10, 2026 1422/a.py": CODE, "13-34 - Bob Ray - Nov 9, 2026 917/a.py": CODE}
 
 
 @pytest.mark.parametrize("as_zip", [False, True])
@@ -49,8 +62,11 @@ CLASSROOM = {"week-1-ada/main.py": CODE, "week-1-bob/main.py": CODE, "week-1-bob
         (CLASSROOM, {"ada": 1, "bob": 1}),
         ({"ada.py": CODE, "bob.zip": zipped({"x.py": CODE, "y.py": CODE})}, {"ada": 1, "bob": 2}),
         ({"all/ada/x.py": CODE, "all/bob/x.py": CODE}, {"ada": 1, "bob": 1}),
+        (GRADESCOPE, {"Ada Fox": 1, "Bob Ray and Cy Oz": 1}),
+        (BLACKBOARD, {"ada": 2, "bob": 2}),
+        (BRIGHTSPACE, {"Ada Fox": 1, "Bob Ray": 1}),
     ],
-    ids=["Moodle", "Canvas", "Classroom", "flat", "one folder around"],
+    ids=["Moodle", "Canvas", "Classroom", "flat", "one folder around", "Gradescope", "Blackboard", "Brightspace"],
 )
 def test_the_layout_names_the_students(tmp_path, layout, students, as_zip):
     if as_zip:
@@ -68,6 +84,14 @@ def test_students_of_one_name_are_two(tmp_path):
     assert [submission.student for submission in read] == ["Ada Fox (1)", "Ada Fox (2)"]
 
 
+def test_a_name_in_two_forms_of_unicode_is_one_student(tmp_path):
+    """A zip of a Mac has the longer form: the student would have copied from herself."""
+    course = zipped({f"{normalize(form, 'Zoë')}/{form}.py": CODE for form in ("NFC", "NFD")} | {"Ada/a.py": CODE})
+    (tmp_path / "course.zip").write_bytes(course)
+    read = read_submissions([tmp_path / "course.zip"])
+    assert {entry.student: len(entry.files) for entry in read} == {"Ada": 1, "Zoë": 2}
+
+
 def test_what_was_not_read_stands_with_its_student(tmp_path):
     layout = {"ada/a.py": CODE, "bob/a.exe": b"MZ\x00\x01" * 50, "bob/empty.py": ""}
     ada, bob = read_submissions([written(tmp_path / "course", layout)])
@@ -83,3 +107,19 @@ def test_a_template_is_a_file_a_folder_or_an_archive(tmp_path):
     written(tmp_path / "none", {"a.png": b"\x89PNG\r\n\x1a\n" + bytes(40)})
     with pytest.raises(DataError, match="expected code that was handed out"):
         read_template([tmp_path / "none"])
+
+
+def test_what_a_system_puts_beside_the_files_is_no_submission(tmp_path):
+    junk = {
+        "__MACOSX/course/._ada": b"\0\5\x16\7",
+        "course/.DS_Store": b"\0\0\0\1Bud1",
+        "course/Thumbs.db": b"\xd0\xcf",
+    }
+    inner = zipped({"a.py": CODE, "__MACOSX/._a.py": b"\0\5\x16\7", ".DS_Store": b"\0\0\0\1Bud1"})
+    source = tmp_path / "course.zip"
+    source.write_bytes(zipped({"course/ada.zip": inner, "course/bob/a.py": CODE, **junk}))
+    read = read_submissions([source])
+    assert [(submission.student, len(submission.files), submission.unread) for submission in read] == [
+        ("ada", 1, []),
+        ("bob", 1, []),
+    ]

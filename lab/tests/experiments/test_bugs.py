@@ -120,7 +120,7 @@ def test_a_figure_by_set_shows_two_models_of_the_bench_and_fewer_of_the_paper(be
     again = str(builtin_folder("small"))
     two = Bench.of_scale("smoke", bench.out, (0,), bench.data, models=("builtin:small", again))
     (chart,) = nll_figure(two).charts
-    assert [line.name for line in chart.series[:2]] == ["builtin:small", again]
+    assert [line.name for line in chart.series[:2]] == ["builtin:small", builtin_folder("small").name]
     assert [line.name.endswith("(paper)") for line in chart.series] == [False, False, True, True]
     assert chart.series[0].points == chart.series[1].points
 

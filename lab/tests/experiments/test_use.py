@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from assay.errors import DataError
+from assay.models import builtin_folder
 from assay_lab.cli.run import places_at
 from assay_lab.experiments import Bench, Finding, all_experiments, check_scale, check_used, experiments_named, paper
-from assay_lab.experiments.describing import write_finding
+from assay_lab.experiments.bench import label_of
+from assay_lab.experiments.describing import origin_of, write_finding
 from assay_lab.experiments.named_data import named_source
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
 from assay_lab.experiments.scales import sizes_of
@@ -17,6 +19,7 @@ from assay_lab.papers.deco import collections
 from assay_lab.papers.hst import trial
 from assay_lab.papers.kds import trials
 from assay_lab.papers.planning import plan_report
+from assay_lab.papers.srdetection import black_box
 from assay_lab.reliability import kinds, pool_settings
 from assay_lab.testbed import SCALES
 
@@ -98,6 +101,26 @@ def test_sizes_that_an_experiment_does_not_read_are_refused(name, table, message
     check_used(paper_name, experiments_named(paper_name), Bench.of_scale(str(path), tmp_path, (0,)))
 
 
+def test_detectors_of_a_file_are_run_or_refused_before_anything_is_trained(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[judging]\ndetectors = ["min_k"]\n')
+    assert "judging.detectors min_k; expected some that read generated" in refused("srdetection", scale=str(path))
+    check_used(
+        "srdetection/table-1", experiments_named("srdetection/table-1"), Bench.of_scale(str(path), tmp_path, (0,))
+    )
+    path.write_text('[judging]\ndetectors = ["veil_probe"]\n')
+    assert "expected some that read token prob" in refused("srdetection/table-1", scale=str(path))
+    judging = black_box.writing(Bench.of_scale(str(path), tmp_path, (0,))).configurations[0].judging
+    assert "veil_probe" in judging.detectors
+    assert not {"black", "dpdllm"} & set(judging.detectors)
+
+
+def test_a_role_that_no_paper_has_is_refused_before_anything_runs(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[deco.roles]\nreader = "a"\n')
+    assert "deco.roles.reader: no such role; expected some of observer" in refused("deco/table-2", scale=str(path))
+
+
 def test_a_table_of_a_file_sizes_planted_bugs(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("[bugs]\ntrained = 4\nfresh = false\n")
@@ -122,6 +145,24 @@ def test_a_wrong_key_of_a_paper_is_one_line(text, message, tmp_path):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("family", "scales", "text", "message"),
+    [
+        ("kds", trials.SCALES, "n = 1", "mine.toml: kds.n = 1: input should be greater than or equal to 2"),
+        ("kds", trials.SCALES, "shares = [0.5, 2]", "kds.shares.1 = 2: input should be less than or equal to 1"),
+        ("deco", collections.SCALES, "copies = 1", "deco.copies = 1: input should be greater than or equal to 2"),
+        ("hst", trial.SIZES, "windows = []", "hst.windows = []: tuple should have at least 1 item"),
+        ("bugs", averages.SCALES, "texts = 0", "bugs.texts = 0: input should be greater than or equal to 1"),
+    ],
+)
+def test_a_size_that_measures_nothing_is_refused(family, scales, text, message, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[{family}]\n{text}\n")
+    with pytest.raises(DataError) as caught:
+        sizes_of(Bench.of_scale(str(path), tmp_path, (0,)), family, scales)
+    assert message in str(caught.value)
+
+
 def test_scales_have_the_same_names_everywhere_and_others_are_refused_with_the_list():
     for of_family in (averages, collections, trial, trials, kinds, pool_settings):
         assert tuple(getattr(of_family, "SCALES", None) or of_family.SIZES) == SCALES
@@ -137,7 +178,7 @@ def test_each_paper_has_models_of_its_own(tmp_path):
         bench = Bench.of_scale("paper", tmp_path, (0,), paper=family)
         assert tuple(each.model for each in bench.configurations) == models
         report = plan_report(family, experiments_named(family), bench)
-        assert [row.cells[0] for row in report.tables[0].rows] == list(models)
+        assert set(models) <= {row.cells[0] for row in report.tables[0].rows}
     assert set(paper("bugs").hub_models) == set(paper("bugs").tables["table-5"].values)
     by_name = {row.cells[0]: row.cells[1] for row in report.tables[0].rows}
     assert by_name["meta-llama/Llama-3.1-70B"] == "70"
@@ -147,7 +188,50 @@ def test_each_paper_has_models_of_its_own(tmp_path):
 def test_every_experiment_has_a_plan(name, tmp_path):
     experiments = experiments_named(name)
     report = plan_report(name, experiments, Bench.of_scale("full", tmp_path, (0, 1), paper=experiments[0].paper))
-    assert report.tables[0].rows
+    assert any(table.name == "models" for table in report.tables) or "It runs no model." in report.statement
+
+
+def rows_of_plan(name, bench):
+    tables = [table for table in plan_report(name, experiments_named(name), bench).tables if table.name == "models"]
+    return {row.cells[0]: row.cells[1:] for table in tables for row in table.rows}
+
+
+def test_a_plan_names_the_models_that_an_experiment_runs(tmp_path):
+    hst = Bench.of_scale("paper", tmp_path, (0,), paper="hst")
+    assert list(rows_of_plan("hst/judge", hst)) == ["Qwen/Qwen2.5-7B-Instruct"]
+    assert list(rows_of_plan("hst/source-tracker", hst)) == ["microsoft/unixcoder-base"]
+    assert len(rows_of_plan("bugs/strata", Bench.of_scale("paper", tmp_path, (0,), paper="bugs"))) == 1
+    kds = Bench.of_scale("paper", tmp_path, (0,), paper="kds")
+    assert len(rows_of_plan("kds/table-1", kds)) == 1
+    assert len(rows_of_plan("kds/table-7", kds)) == 3
+    assert not rows_of_plan("kds/table-9", kds)
+
+
+def test_a_plan_counts_the_tasks_of_a_file_and_the_weights_of_a_model(tmp_path):
+    tasks = tmp_path / "mine.jsonl"
+    tasks.write_text('{"text": "a"}\n\n{"text": "b"}\n')
+    model = builtin_folder("small")
+    bench = Bench.of_scale("paper", tmp_path, (0,), {"humaneval": tasks}, models=(str(model),))
+    ((size, _, _, passes, *_),) = rows_of_plan("srdetection/figure-2", bench).values()
+    assert passes == "22"
+    assert size == "0.00256"
+
+
+def test_a_local_path_of_a_model_is_in_no_finding(tmp_path):
+    model = tmp_path / "my-model"
+    model.mkdir()
+    bench = Bench.of_scale("smoke", tmp_path, (0,), models=(str(model),))
+    assert origin_of("kds/table-1", bench)["models"] == ["my-model"]
+    assert label_of("Qwen/Qwen2.5-7B") == "Qwen/Qwen2.5-7B"
+
+
+def test_two_models_of_one_name_are_refused(tmp_path):
+    models = [str(tmp_path / name / "epoch-1") for name in "ab"]
+    for model in models:
+        Path(model).mkdir(parents=True)
+    assert "received two models called epoch-1" in refused("srdetection/table-1", models=models)
+    bench = Bench.of_scale("smoke", tmp_path, (0,), models=models[:1] * 2)
+    check_used("srdetection/table-1", experiments_named("srdetection/table-1"), bench)
 
 
 def test_data_are_paths_benchmarks_or_data_sets_of_the_hub(tmp_path):

@@ -1,5 +1,7 @@
 """The experiment on pairs of students, on small solutions of our own."""
 
+import random
+
 import pytest
 
 from assay_lab.provenance.obfuscations import disguised
@@ -15,7 +17,8 @@ PARTS = (
 
 
 def solution(seed: int) -> str:
-    parts = (PARTS[(seed * seed + 3 * at) % 5].format(n=1 + (seed + at) % 7) for at in range(4 + seed % 5))
+    draw = random.Random(f"solution {seed}")
+    parts = (draw.choice(PARTS).format(n=draw.randrange(1, 9)) for _ in range(4 + seed % 5))
     return "def answer(rows, best, count):\n" + "".join(parts) + "    return best\n"
 
 
@@ -31,7 +34,10 @@ def solutions(tmp_path):
 
 def test_every_disguise_has_a_row(solutions):
     rows = run((1, 1), 0, {"solutions": solutions}).rows
-    assert [row["part"] for row in rows] == ["auroc"] * 10
+    assert [(row["part"], row["copied"]) for row in rows[:20]] == [("auroc", "whole")] * 10 + [
+        ("auroc", "one of three")
+    ] * 10
+    assert [row["part"] for row in rows[20:]] == ["courses"]
     assert rows[0]["assay"] > 0.9
     assert "dolos" not in rows[0]
 
@@ -55,3 +61,13 @@ def test_names_of_a_library_survive_a_renaming():
     )
     assert "List<String>" in renamed
     assert "rows" not in renamed
+
+
+def test_published_copies_have_a_row_for_each_level(tmp_path):
+    body = "class A {{\n  int f(int a) {{\n    int b = a * {0};\n    return b + {0};\n  }}\n}}\n"
+    for place, at in {"original": 0, "non-plagiarized/01": 1, "non-plagiarized/02": 2, "plagiarized/L1/01": 0}.items():
+        folder = tmp_path / "case-01" / place
+        folder.mkdir(parents=True)
+        (folder / "A.java").write_text(body.format(at))
+    rows = run((1, 1), 0, {"irplag": tmp_path}).rows
+    assert [(row["copied"], row["kind"], row["assay"]) for row in rows] == [("IR-Plag", "L1", 1.0)]

@@ -2,7 +2,7 @@
 
 import json
 
-from assay.release import measured_power
+from assay.release import measured_power, text_power
 from assay_lab.measuring import RESULTS
 
 
@@ -19,3 +19,13 @@ def test_the_rows_that_ship_are_those_of_the_experiment():
         for row in measured_power()
     }
     assert shipped == cells
+
+
+def test_the_rows_of_text_alone_are_those_of_the_experiment():
+    results = json.loads((RESULTS / "release" / "black_box.json").read_text("utf-8"))["results"]
+    cells = {
+        (row["exposures"], row["lots"]): row["p ≤ 0.05"]["value"]
+        for row in results
+        if row["asked for"] == "written alike"
+    }
+    assert {(row.times, row.lots): row.share for row in text_power()} == cells

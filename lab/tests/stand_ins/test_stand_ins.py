@@ -134,6 +134,32 @@ def test_a_marker_above_a_place_counts(tmp_path):
     check_no_stand_ins([Path("hf:owner/name"), "builtin:small"], "probe")
 
 
+def test_a_link_to_a_stand_in_is_one(tmp_path):
+    inner = mark(tmp_path / "home") / "data" / "x.jsonl"
+    inner.parent.mkdir()
+    inner.write_text("{}", "utf-8")
+    for name, place in (("file.jsonl", inner), ("folder", inner.parent)):
+        (tmp_path / name).symlink_to(place)
+        assert is_marked(tmp_path / name)
+    assert not is_marked(tmp_path)
+
+
+@pytest.mark.parametrize("variable", ["HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME"])
+def test_a_stand_in_that_was_copied_into_a_cache_of_real_models_is_found(variable, monkeypatch, tmp_path):
+    """Also in the cache that no variable names; and if the markers above it were removed."""
+    for name in ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv(variable, str(tmp_path))
+    below = {"HF_HOME": "hub", "XDG_CACHE_HOME": "huggingface/hub", "HOME": ".cache/huggingface/hub"}
+    cache = tmp_path / below.get(variable, ".")
+    (cache / "models--real--model").mkdir(parents=True)
+    check_no_stand_ins(["real/model"], "probe")
+    mark(cache / "models--owner--name")
+    with pytest.raises(DataError, match=r"received stand-ins in .*models--owner--name"):
+        check_no_stand_ins(["real/model"], "probe")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_authors_of_an_invented_task_differ(language):
     assert len({invented(language, 1, author) for author in range(5)}) == 5

@@ -23,7 +23,7 @@ from assay.agent_runs.repositories import base_items
 from assay.agent_runs.run_values import AgentRun
 from assay.errors import DataError
 from assay.evaluation import Estimate, grouped_mean, grouped_share, wilson_ends
-from assay.reports import TabularResult
+from assay.reports import TabularResult, number_of
 
 WORTH_PROCESSES = 64 * 2**20
 """Bytes of runs from which further processes are started."""
@@ -94,7 +94,8 @@ def judge_runs(
         DataError: nothing could be read.
         MissingExtra: a log of inspect without inspect_ai.
     """
-    files = [path for path, _ in run_files(paths)]
+    named = dict(run_files(paths))
+    files = list(named)
     base = partial(_base, tasks=tasks, folder=repositories) if repositories else None
     judged: list[JudgedRun] = []
     unread: list[UnreadRun] = []
@@ -112,6 +113,8 @@ def judge_runs(
         raise DataError(f"{unread[0].path}: {unread[0].reason}{further}")
     runs = _with_others(_with_outcomes(judged, outcomes or {}))
     worked_on = set(filter(None, map(attrgetter("task"), runs)))
+    unused = len((outcomes or {}).keys() - worked_on)
+    more = [f"{number_of(unused, 'outcome')} of tasks without a run"] * bool(unused)
     if not worked_on:
         raise DataError(
             f"no run is on a task of the table: names such as {runs[0].run!r} and {next(iter(tasks), '')!r} differ; "
@@ -119,10 +122,11 @@ def judge_runs(
         )
     return AnnotatedRuns(
         runs=tuple(runs),
-        unread=tuple(unread),
+        # what harnesses write beside runs is passed over in a folder, not where it was named
+        unread=tuple(part for part in unread if named[part.path] or not part.is_beside),
         repositories=base is not None,
         without_base=sum(base(task) is None for task in worked_on if base),
-        notes=tuple(notes),
+        notes=(*notes, *more),
     )
 
 

@@ -54,6 +54,7 @@ _TESTS = re.compile(
     r"tests?\.\w+|conftest\.py|[A-Z]\w*Tests?\.\w+)$"
 )
 _PATH_LIKE = re.compile(r"/|\.\w{1,5}$|-packages")
+_PATCH_BEGINS = "*** Begin Patch"
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)")
 _OPENED = re.compile(r"^\[File: (\S+) \(\d+ lines total\)\]", re.MULTILINE)
 _URL = re.compile(r"(?:https?|git|ssh)://|^git@")
@@ -64,6 +65,10 @@ _WRITING_CODE = re.compile(
     r"""os\.replace|writeFile|File\.write|fileinput"""
 )
 _QUOTED_PATH = re.compile(r"""['"](~?/?[\w.@+-]+(?:/[\w.@+-]+)+|[\w.@+-]+\.\w{1,5})['"]""")
+_RUNNING_CODE = re.compile(r"subprocess|os\.system|popen|exec_command|execSync|spawn|child_process|shell|check_output")
+_QUOTED = re.compile(r"""['"`]((?:\\.|[^'"`\\\n])+)['"`]""")
+_LIST_OF_WORDS = re.compile(r"""\[\s*((?:['"][^'"\n]+['"]\s*,?\s*){2,})\]""")
+_COMMAND = re.compile(r"(?:cd \S+ *&& *)?(?:git|curl|wget|gh|pip|cat|sed|head|tail|grep|rg|diff|find) \S")
 _SHA = re.compile(r"[0-9a-f]{7,40}(?:[\^~]\d*)*$")
 _REVISION = re.compile(
     r"(?:[0-9a-f]{7,40}|FETCH_HEAD|ORIG_HEAD|stash(?:@\{\d+\})?|HEAD(?:@\{\d+\})?|v?\d+(?:\.\d+)+\w*|"
@@ -266,10 +271,12 @@ class _Call:
         if path and " " not in shell.strip():
             writes = _EDIT_TOOLS.search(shell or step.tool) and shell != "view"
             (self.edit if writes else self.read)(path)
-        elif shell.lstrip().startswith("*** Begin Patch") or step.tool == "apply_patch":
-            for name in _PATCHED.findall(shell or step.typed):
-                self.edit(name.strip())
-        else:
+            return
+        patch = step.typed if _PATCH_BEGINS in step.typed else ""
+        for name in _PATCHED.findall(patch):
+            self.edit(name.strip())
+        # a patch in a command of a shell stands among others, in a document or in quotes
+        if not patch or not (shell.lstrip().startswith(_PATCH_BEGINS) or step.tool == "apply_patch"):
             self.terminal(step, shell)
 
     def terminal(self, step: Step, shell: str) -> None:
@@ -421,6 +428,10 @@ class _Call:
     def code(self, code: str) -> None:
         """Follow a program in an argument: paths and addresses in its quotes."""
         paths = _QUOTED_PATH.findall(code)
+        if _RUNNING_CODE.search(code):
+            listed = (" ".join(_QUOTED.findall(words)) for words in _LIST_OF_WORDS.findall(code))
+            for text in filter(_COMMAND.match, chain(_QUOTED.findall(code), listed)):
+                self.shell(text, MOST_SHELLS)
         if _REMOTE_CODE.search(code):
             address = re.search(r"https?://[^\s'\"]+|\Z", code)
             self.effects.reads.append(ForeignPlace(NETWORK, (address and address[0]) or "an address"))

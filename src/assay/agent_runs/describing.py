@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import asdict
 from functools import partial
+from operator import attrgetter
 
 from assay.agent_runs.annotating import AnnotatedRuns, solved_rate
 from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun, RunVerdict
@@ -73,7 +74,8 @@ def _answer(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> Answer:
         return Answer("Fixes were read", because=because, measured=measured, next_step=step)
     if left_out:
         because = "No step shows the gold patch before the agent wrote it, but not everything could be read."
-        return Answer("Undecided", because=because, measured=measured, next_step="see the runs without a verdict")
+        step = f"the most frequent reason: {next(iter(_reasons(annotated)))}"
+        return Answer("Undecided", because=because, measured=measured, next_step=step)
     because = "No step of any run shows the gold patch before the agent wrote it."
     return Answer("No reading found", because=because, measured=measured)
 
@@ -88,8 +90,6 @@ def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
     rates = ((every, annotated.solved), ("without those that read the fix", annotated.solved_without))
     has_outcomes = not math.isnan(annotated.solved.value)
     wrote = annotated.with_verdict("wrote it without reading")
-    reasons = Counter(run.reason for run in annotated.runs if run.reason)
-    reasons.update(f"file not read: {unread.reason}" for unread in annotated.unread)
     return [
         Table.of(
             name="verdicts",
@@ -137,10 +137,17 @@ def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
         Table.of(
             name="reasons",
             title="Why there is no verdict",
-            items=reasons.most_common(SHOWN),
+            items=list(_reasons(annotated).items())[:SHOWN],
             columns=(Column("reason", get=lambda entry: entry[0]), Column("n", "count", get=lambda entry: entry[1])),
         ),
     ]
+
+
+def _reasons(annotated: AnnotatedRuns) -> dict[str, int]:
+    """Return the reasons why runs have no verdict and files no run, with their numbers, the most frequent first."""
+    reasons = Counter(filter(None, map(attrgetter("reason"), annotated.runs)))
+    reasons.update(map("file not read: {.reason}".format, annotated.unread))
+    return dict(reasons.most_common())
 
 
 def _solved_of(annotated: AnnotatedRuns, verdict: RunVerdict) -> Estimate:

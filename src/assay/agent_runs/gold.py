@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain, pairwise, repeat
+from itertools import chain, filterfalse, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ LARGE, AROUND = 1 << 18, 1 << 12
 """Characters of a text of which only what surrounds the lines of a patch is read, and of these surroundings."""
 
 Item = tuple[str, ...]
-"""A line (one text), or two neighbours (two texts); white space is one blank."""
+"""A line (one text), or two neighbours, or three; white space is one blank."""
 _Lines = Sequence[tuple[str, str]]
 """Lines of a hunk, each with its sign."""
 DELETED = "-"
@@ -38,8 +38,8 @@ DELETED = "-"
 
 _WORD = re.compile(r"\w+")
 _PREFIX = re.compile(
-    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)|"
-    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)"
+    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)|"
+    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)"
 )
 """What grep, cat -n, editors and blame put before a line."""
 _DIFF = re.compile(r"^(?:diff --git |--- |Index: |@@ )", re.MULTILINE)
@@ -101,7 +101,7 @@ class PatchItems:
             text = self._near_anchors(text)
         for lines in _readings(text, sign):
             keys = [key for line in lines if (key := self._key(line)) is not None]
-            present.update(zip(keys), pairwise(keys))
+            present.update(_runs_of(keys))
             present.update((DELETED, normal(line[1:])) for line in lines if line[:1] == "-")
         return self.items & present
 
@@ -136,6 +136,11 @@ def _without_prefix(line: str) -> Iterator[str]:
         yield rest
         if rest[:1] in {"+", "-"}:
             yield rest[1:]
+
+
+def _runs_of(texts: Sequence[str]) -> Iterator[Item]:
+    """Yield each text, each pair of neighbours and each three of them."""
+    return chain(zip(texts), pairwise(texts), zip(texts, texts[1:], texts[2:], strict=False))
 
 
 def normal(line: str) -> str:
@@ -178,7 +183,7 @@ def items_of(patch: str) -> PatchItems:
     old: set[Item] = set()
     for lines in sides:
         before = _texts(lines, " -")
-        old.update(zip(before), pairwise(before))
+        old.update(_runs_of(before))
     every = list(chain.from_iterable(sides))
     deleted = () if any(sign == "+" for sign, _ in every) else _deleted(every)
     return PatchItems(
@@ -212,10 +217,14 @@ def _deleted(lines: _Lines) -> tuple[str, ...]:
 def _place(lines: _Lines, old: AbstractSet[Item], *, deletes: bool) -> frozenset[Item]:
     """Return the items of a hunk; of a patch that only deletes, its deleted lines too."""
     place: set[Item] = set(zip(_added(lines, old)))
-    # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two
-    for pair in pairwise(_texts(lines, " +")):
-        if pair not in old and len(_WORD.findall(" ".join(pair))) > _WORDS:
-            place.add(pair)
+    after = _texts(lines, " +")
+    # a pair of the new text that the old text lacks has a new line, or lines were deleted between the two;
+    # where the last deleted line is the same as the one before the deletion, only three lines tell
+    for neighbours in (pairwise(after), zip(after, after[1:], after[2:], strict=False)):
+        new = filterfalse(old.__contains__, neighbours)
+        place.update(texts for texts in new if len(_WORD.findall(" ".join(texts))) > _WORDS)
+        if place:
+            break
     if deletes:
         place.update(zip(repeat(DELETED), _deleted(lines)))
     return frozenset(place)

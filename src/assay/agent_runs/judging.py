@@ -188,7 +188,7 @@ def judge_run(run: AgentRun, source: str, task: GoldTask | None, base: frozenset
     if finding := steps.first_reading():
         return finding.of(judged, steps.timeline())
     timeline = steps.timeline()
-    if hint := steps.undecided(share):
+    if hint := next(steps.doubts(share), None):
         return replace(judged, reason=hint, timeline=timeline)
     if share is not None and share >= WRITTEN:
         return replace(judged, verdict="wrote it without reading", timeline=timeline)
@@ -250,7 +250,7 @@ class _Steps:
             self.shown.append(seen)
         if effects.takes:
             self.taken.append(seen)
-        if effects.reads and _ELIDED.search(step.output):
+        if effects.reads and (not step.is_recorded or _ELIDED.search(step.output)):
             self.elided.append(seen)
 
     def _typed_in(self, text: str) -> Iterator[Item]:
@@ -388,23 +388,27 @@ class _Steps:
             written = set(map(normal, self._handed_in().splitlines()))
         return sum(map(written.__contains__, lines)) / len(lines)
 
-    def undecided(self, share: float | None) -> str:
-        """Return why it cannot be told whether the fix was read; "" where it can."""
+    def doubts(self, share: float | None) -> Iterator[str]:
+        """Yield the reasons why it cannot be told whether the fix was read."""
         if self.run.cut:
-            return self.run.cut
+            yield self.run.cut
         for seen in self.shown:
             if not seen.step.typed.strip() and seen.fix - self.excluded - self.typed.keys():
-                return f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
+                yield f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
         if share is None or share < WRITTEN:
-            return ""
+            return
         if self.taken and self.typed.keys().isdisjoint(zip(self.aims)):
-            seen = self.taken[0]
-            return f"step {seen.number} brought foreign text into the working tree without showing it"
-        for seen in self.elided:
+            yield f"step {self.taken[0].number} brought foreign text into the working tree without showing it"
+        for seen in filter(_reads_more_than_tests, self.elided):
             text = seen.step.typed + seen.step.output
-            if {*seen.channels} - {TESTS} and any(map(text.__contains__, map(posixpath.basename, self.fix.paths))):
-                return f"a part of the output of step {seen.number} is missing from the file"
-        return ""
+            if not seen.step.is_recorded:
+                yield f"the output of step {seen.number} is not in the file"
+            elif any(map(text.__contains__, map(posixpath.basename, self.fix.paths))):
+                yield f"a part of the output of step {seen.number} is missing from the file"
+
+
+def _reads_more_than_tests(seen: _Seen) -> bool:
+    return bool({*seen.channels} - {TESTS})
 
 
 def _single_lines(items: Iterable[Item]) -> set[str]:

@@ -1,7 +1,9 @@
 """Runs from files and folders; the content of a file shows its layout. Nothing in them is executed."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import filterfalse, repeat
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,13 @@ RUN_READERS: PlugIns[RunReader] = PlugIns(
 LAYOUTS = "a trajectory of mini-swe-agent, SWE-agent, OpenHands, inspect, Harbor (ATIF), Claude Code or Codex"
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval")
 _ZIP = b"PK\x03\x04"
+_REPEATS = re.compile(r"output\.critic_attempt_\d+\.jsonl|trajectory\.(?:cont|summarization)\S*\.json")
+"""Names of files whose runs are in the file of the first word, where that is beside them."""
+_BESIDE = (
+    *({"model_patch"}, {"base_commit", "patch"}, {"resolved_ids"}, {"llm", "max_iterations"}),
+    *({"trial_name"}, {"job_name"}, {"n_total_trials"}, {"rewards"}, {"reward"}, {"results"}, {"datasets"}),
+)
+"""Keys of files beside runs: predictions, tasks, reports, settings and results."""
 LARGEST_RUN = 1 << 30
 """Bytes of one JSON document or line: an output of hundreds of megabytes is read, an endless one is not."""
 
@@ -51,10 +60,12 @@ class UnreadRun:
     Attributes:
         path: of the file.
         reason: why, as a clause.
+        is_beside: True for a file without runs that lies beside them, such as predictions.
     """
 
     path: Path
     reason: str
+    is_beside: bool = False
 
 
 def run_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -70,7 +81,16 @@ def run_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
         files = [file for file in walk(path) if file.name.removesuffix(".gz").endswith(_SUFFIXES)]
         if not files:
             raise DataError(f"{path}: no file named {', '.join(_SUFFIXES)} in it, expected {LAYOUTS}")
-        yield from ((file, False) for file in sorted(files))
+        yield from zip(sorted(filterfalse(_is_repeated, files)), repeat(False))
+
+
+def _is_repeated(path: Path) -> bool:
+    """Return True for a file whose runs another file has too."""
+    if _REPEATS.match(path.name):
+        return path.with_name(path.name.partition(".")[0] + path.suffix).exists()
+    # a trial of Harbor has the session of its agent beside the trajectory made from it
+    folders = [folder for folder in path.parents if folder.name == "agent"]
+    return any((folder / "trajectory.json").exists() and folder != path.parent for folder in folders)
 
 
 def read_runs(path: Path) -> Iterator[AgentRun | UnreadRun]:
@@ -105,8 +125,19 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             yield UnreadRun(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
         return
+    if _is_beside(content):
+        yield UnreadRun(path, f"predictions, tasks, a report, or settings, expected {LAYOUTS}", is_beside=True)
+        return
     keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
     yield UnreadRun(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
+
+
+def _is_beside(content: Any) -> bool:  # noqa: ANN401  JSON
+    """Return True for the content of a file that harnesses write beside runs, as one object or one for each task."""
+    rows = content if isinstance(content, list) else [content]
+    if isinstance(content, Mapping) and content and all(isinstance(row, Mapping) for row in content.values()):
+        rows = [content, *content.values()]
+    return any(isinstance(row, Mapping) and keys <= row.keys() for row in rows[:2] for keys in _BESIDE)
 
 
 def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa: ANN401  a binary stream

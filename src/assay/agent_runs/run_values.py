@@ -18,6 +18,7 @@ class Step:
         arguments: texts that the agent wrote, by the name of the argument.
         output: what the agent read.
         folder: the working folder of the call; "" where the file does not say.
+        is_recorded: False where the file has the call and not its output.
     """
 
     place: str
@@ -25,6 +26,7 @@ class Step:
     arguments: Mapping[str, str]
     output: str
     folder: str = ""
+    is_recorded: bool = True
 
     @cached_property
     def typed(self) -> str:

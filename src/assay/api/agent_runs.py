@@ -37,6 +37,7 @@ def annotate_runs(
         AssayError: bad input; one line.
     """
     notes: list[str] = []
+    # a column that is not named is looked for under its usual names
     columns = {name: column for name, column in (("id", id), ("patch", patch)) if column is not None}
     with copies_named_by("--tasks PATH"):
         table = read_gold_tasks(tasks, columns, notes.append)
@@ -67,4 +68,5 @@ def _has_outcomes(path: Path) -> bool:
         return False
     if not isinstance(content, dict) or {"messages", "trajectory", "steps", "samples"} & content.keys():
         return False
+    # harnesses write the ids that were solved, or each id with true or false
     return bool(RESULTS & content.keys()) or (bool(content) and all(isinstance(v, bool) for v in content.values()))

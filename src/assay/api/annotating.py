@@ -49,6 +49,7 @@ def annotate(
         results = [results]
     paths = list(map(Path, results))
     notes: list[str] = []
+    # a log of answers alone is usual, and splits nothing: it would print an accuracy of no tasks
     tasks = read_task_results(paths, columns or LogColumns(), notes.append)
     if all(task.correct is None for task in tasks):
         raise DataError(

@@ -88,6 +88,7 @@ def audit(
         state = run.state
     selection, opener = ScoreSelection.named(scores), Opener(model_settings or ModelSettings())
     options, is_same_form = settings or AuditSettings(), same_form is not None
+    # what costs nothing is checked first: settings, names, then texts, and only then a model
     options.check(unseen=unseen is not None, same_form=is_same_form, access=selection.access)
     request = RequestedAudit(model, options, selection, opener=opener, same_form=is_same_form)
     check_names(request)
@@ -112,6 +113,7 @@ def audit(
                 kept = state and state / RELEASE_TEST
                 inputs = inputs.with_release(release.evidence_of_release(plan.target, options.release, kept=kept))
             result = audit_until_clear(inputs)
+        # the record comes last, because it makes the run a finished one; see `assay.run`
         if run:
             record = run.record(resolved(texts, inputs), **facts_of(plan, texts.dataset))
             write_run(run.path, result, record, redact=options.redact)
@@ -188,6 +190,7 @@ def scored(
     progress: bool = True,
 ) -> Iterator[tuple[Dataset, Plan, Iterator[ScoredSample]]]:
     """Yield the data set, the plan and the scored samples, in input order, as they are computed."""
+    # raises for an unknown score before a text is read
     selection.specification()
     opener.check(model, *selection.other_models())
     dataset = dataset_of(texts)

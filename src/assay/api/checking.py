@@ -31,6 +31,7 @@ def check(
     if repository is None:
         raise DataError("received a folder outside of a git repository, expected to run inside of one")
     change = SourceChange.staged(repository) if staged else SourceChange.between(repository, base, head)
+    # of the base commit: a change cannot loosen the rules that it is judged by
     rules = rules_of_base(change, command)
     event = []
     if pull_request is not None:

@@ -62,6 +62,7 @@ def build_index(
     """
     if isinstance(corpora, Path | str):
         raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
+    # made anew from its values, so that a wrong name or value in `changes` is refused as any setting is
     settings = CorpusSettings.of(**{name: getattr(settings, name) for name in settings.record()} | changes)
     names = [str(corpus) for corpus in corpora]
     open_sources(names, settings, columns)  # a path that is not there is reported before a folder is made
@@ -109,6 +110,7 @@ def fill_index(
 ) -> BuildCounts:
     """Read corpora into an open index; see `build_index`."""
     sources: Sequence[CorpusSource] = open_sources(corpora, settings, columns)
+    # two readers would judge one licence in two ways, and the gate compares across sources
     if index.licence_reader not in {None, reader := licence_reader(settings.licences)}:
         raise DataError(
             f"the licences of this index were read by {index.licence_reader!r}, not by {reader!r}; expected the same "

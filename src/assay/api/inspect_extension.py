@@ -39,6 +39,7 @@ def contaminated_rate() -> Metric:
     """Return the metric: share of contaminated samples among those that are not unknown."""
 
     def share(scores: list[SampleScore]) -> float:
+        # unknown samples count in neither part of the share
         values = [value for entry in scores if not math.isnan(value := entry.score.as_float())]
         if not values:
             return math.nan

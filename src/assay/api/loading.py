@@ -64,6 +64,7 @@ def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind 
     place = Path(path)
     if place.is_file():
         return READERS[_kind_of_file(place)](place)
+    # an early manifest names no kind: only audits were runs then
     kind = manifest_in(place).get("kind", "audit")
     if kind not in READERS:
         raise DataError(f"{place} holds a run of the kind {kind!r}; expected {', '.join(READERS)}")
@@ -77,6 +78,7 @@ def _kind_of_file(path: Path) -> str:
         raise DataError(
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"
         ) from error
+    # results of one file have no manifest: their keys tell them apart
     if isinstance(content, dict) and "values" in content:
         return "calibration"
     if isinstance(content, dict) and "cells" in content:

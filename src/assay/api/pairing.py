@@ -35,6 +35,7 @@ def compare_students(
 
 
 def _numbered(submissions: Sequence[Submission], word: str) -> list[Submission]:
+    # names of files are replaced as well, since students put their own into them
     digits = len(str(len(submissions)))
     numbered = []
     for number, submission in enumerate(submissions, 1):

@@ -42,6 +42,7 @@ def report(*runs: str | Path, settings: ReportSettings | None = None, **by_name:
         return RunsReport(describe_statement([read_run(Path(run)) for run in runs]))
     if len(runs) == 1 and options.figure is None and options.score is None:
         return RunsReport(describe_run(Path(runs[0])))
+    # a figure of one run makes a table of one row, as a script that compares runs expects
     figure = options.figure or "verdict"
     compared = compare({str(run): read_run(Path(run))[0] for run in runs}, figure, options.score)
     return RunsReport(describe_comparison(compared, figure))

@@ -45,6 +45,7 @@ class Scores(TabularResult):
                     continue
                 values[score.name].append(None)
                 reasons[-1].append((score.name, score.reason))
+        # null and not NaN: readers of Arrow count nulls, and a mean over NaN is NaN
         for name, cells in values.items():
             columns[name] = pa.array(cells, pa.float64())
         columns["unscorable"] = pa.array(reasons, pa.map_(pa.string(), pa.string()))

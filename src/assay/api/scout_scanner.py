@@ -29,6 +29,7 @@ def read_the_fix(tasks: str, repositories: str | None = None) -> Scanner[Transcr
         judged = judge_run(run, transcript.source_uri or "", task, base=base)
         references = []
         if judged.step:
+            # the place of a step is written as in a file of runs; Scout refers to messages by their ids
             number = int(judged.place.removeprefix("messages[").removesuffix("]"))
             references.append(Reference(type="message", id=str(transcript.messages[number].id)))
         details = {"channel": judged.channel, "command": judged.command, "lines": list(judged.lines)}

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from operator import attrgetter
 from pathlib import Path
 
 from assay.authorship.choosing import DetectorChoice
@@ -53,6 +54,7 @@ def calibrate_authorship(
         raise DataError(f"received the day {before}, expected one in the past (today is {today} by this clock)")
     if by == "patch" and before is None:
         raise DataError("patches come from a history: expected --before YYYY-MM-DD with --by patch")
+    # what can be wrong is found before the history is read, which takes minutes, and before a model is loaded
     choice = DetectorChoice(detector or DetectorSettings())
     choice.check()
     left_out: Counter[str] = Counter()
@@ -60,7 +62,7 @@ def calibrate_authorship(
         units, newer = older_units(paths, before=before, by=by, most=most, skipped=left_out)
         codes = codes_of(units)
     chosen = judged_rows(codes, most)
-    judged, judged_codes = [units[row] for row in chosen], [codes[row] for row in chosen]
+    judged = list(map(units.__getitem__, chosen))
     if not judged:
         raise DataError(f"{', '.join(paths)}: none of {len(units)} pieces of code has {SHORTEST} to {LONGEST:,} tokens")
     with progress_bar("opening the detector"):
@@ -70,14 +72,15 @@ def calibrate_authorship(
     reference = Reference.of(
         scored.detector,
         scores=scored.values.tolist(),
-        languages=[unit.language for unit in judged],
-        tokens=[len(code.tokens) for code in judged_codes],
-        groups=[unit.path for unit in judged],
-        digests=[unit.digest for unit in judged],
+        languages=list(map(attrgetter("language"), judged)),
+        tokens=[len(codes[row].tokens) for row in chosen],
+        groups=list(map(attrgetter("path"), judged)),
+        digests=list(map(attrgetter("digest"), judged)),
         source=", ".join(Path(path).resolve().name for path in paths),
         before=before.isoformat() if before else None,
         unit=by,
     ).checked(newer)
     reference.save(out)
     left_out[NOT_TAKEN] = len(units) - len(reference)
+    # unary plus drops the reasons with a count of 0
     return reference, +left_out

@@ -54,7 +54,7 @@ class DetectorChoice:
             DataError: the reference was made with scores of another name.
             AssayError: a score or a model does not exist, or a model follows no instructions and has to.
         """
-        chosen = requests(self.settings.scores)
+        chosen = requests(self.settings.chosen_scores)
         if reference is not None:
             reference.check(chosen[0].name if self.settings.classifier is None else CLASSIFIER)
         if self.settings.classifier is None:
@@ -72,10 +72,11 @@ class DetectorChoice:
             return OpenDetector(
                 classifier_name(light.digest), lambda units, _: by_classifier(units, codes_of(units), light)
             )
-        surrogate, window = (
-            (self.settings.model, None) if self.settings.model is not None else (default_surrogate(), WINDOW)
-        )
-        plan = self.models.plan(requests(self.settings.scores), surrogate, self.opener, window=window)
+        surrogate, window = self.settings.model, None
+        if surrogate is None:
+            # only of the built-in model is the cost of a window known
+            surrogate, window = default_surrogate(), WINDOW
+        plan = self.models.plan(requests(self.settings.chosen_scores), surrogate, self.opener, window=window)
         return OpenDetector(
             detector_name(plan),
             lambda units, progress: by_scores_in_context(units, plan, progress),
@@ -86,7 +87,7 @@ class DetectorChoice:
         if self.settings.classifier is not None:
             reason = "a classifier needs no language model and no scores; expected no --classifier with it"
             return dict.fromkeys(("model", "scores", "score_model"), reason)
-        return self.models.unused(requests(self.settings.scores))
+        return self.models.unused(requests(self.settings.chosen_scores))
 
 
 def default_surrogate() -> str:

@@ -38,6 +38,7 @@ class Classifier:
     @property
     def digest(self) -> str:
         """Hexadecimal digest of all that can change a score."""
+        # `record` is prose and cannot change a score, so a corrected card is still the same classifier
         return hashlib.sha256(np.ascontiguousarray(self.weights).tobytes()).hexdigest()[:16]
 
     def scores(self, texts: Sequence[str], codes: Sequence[Code]) -> Float64Array:
@@ -67,6 +68,7 @@ class Classifier:
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; train it again")  # noqa: TRY301  one line for all
             weights = load_file(folder / ARRAYS)["weights"]
+            # NaN compares False, so "not all are small" refuses it as it refuses infinity
             if weights.shape != (2 * COLUMNS,) or not (np.abs(weights.astype(np.float64)) < LARGEST).all():
                 raise ValueError(f"weights {weights.shape}, expected {2 * COLUMNS} finite numbers")  # noqa: TRY301
             return cls(weights.astype(np.float32), dict(content["record"]))

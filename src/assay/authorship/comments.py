@@ -4,8 +4,8 @@ import ast
 import re
 
 from assay.authorship.normalising import PYTHON
-from assay.code import python_tree
 from assay.languages import lexical_rules
+from assay.python_parser import python_tree
 from assay.retrieval import COMMENT, Source, find_regions
 
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
@@ -40,6 +40,7 @@ def docstring_spans(text: str, language: str | None) -> list[tuple[int, int]]:
     for line in lines:
         starts.append(starts[-1] + len(line.decode("utf-8", "surrogatepass")))
 
+    # the prefix of the line is decoded again, which turns its bytes into characters
     def offset(row: int, column: int) -> int:
         return starts[row - 1] + len(lines[row - 1][:column].decode("utf-8", "surrogatepass"))
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Self
 
 import numpy as np
@@ -40,13 +41,15 @@ def by_scores_in_context(units: Sequence[CodeUnit], plan: Plan, progress: Progre
     # where every score can be read from a part of the tokens, added lines need no pass of their own
     left_out = frozenset(rows if len(requests) == len(plan.requests) else ())
     alone = by_scores(units, plan, _shifted(progress, 0, len(rows)), left_out=left_out)
-    keeper = AddedLinesKeeper.over(alone, units=[units[row] for row in rows], rows=rows, requests=requests, plan=plan)
+    patches = list(map(units.__getitem__, rows))
+    keeper = AddedLinesKeeper.over(alone, units=patches, rows=rows, requests=requests, plan=plan)
     samples = [
         Sample(str(row), text.text, units[row].language) for row, text in zip(rows, keeper.lines.texts, strict=True)
     ]
     in_context = replace(plan, requests=requests, views=(View(),))
     report = _shifted(progress, len(units) - len(left_out), 0)
     table = score_samples(samples, in_context, progress=report, observe=[keeper])
+    # a text that the engine gave up has its reason in the table, since the keeper never saw its tokens
     for request in requests:
         for position in keeper.unread():
             keeper.put(position, request.name, value=math.nan, reason=table.reasons[request.name][position])
@@ -117,6 +120,7 @@ class AddedLinesKeeper:
         self.read.add(position)
         if self.lines.request in self.requests:
             self.lines(position, statistics)
+        # a token belongs to the line in which it begins, as in `LineKeeper`
         starts = statistics.offsets[:, 0]
         inside = np.zeros(len(statistics), np.bool_)
         for start, stop in self.lines.texts[position].spans:
@@ -124,8 +128,8 @@ class AddedLinesKeeper:
         own = restricted(statistics, inside)
         inputs = SampleInputs(self.units[position].text, {View(): own}, self.lines.frequencies)
         for request in self.requests:
-            for words, count in request.definition.counts.items():
-                self.counts[request.name, words] += count(own)
+            for words, counted in request.definition.counts.items():
+                self.counts[request.name, words] += counted(own)
             try:
                 self.put(position, name=request.name, value=request(inputs), reason=None)
             except Unscorable as outcome:
@@ -138,7 +142,7 @@ class AddedLinesKeeper:
 
     def unread(self) -> list[int]:
         """Positions whose tokens never arrived, ascending."""
-        return [position for position in range(len(self.rows)) if position not in self.read]
+        return sorted(set(range(len(self.rows))) - self.read)
 
 
 def _shifted(progress: Progress | None, before: int, after: int) -> Progress | None:
@@ -154,13 +158,14 @@ def near_lines(whole: PatchedText, characters: int = NEAR) -> PatchedText:
     A causal model reads nothing behind a token, so the text behind the last line of the piece goes without any effect.
     """
     *ended, rest = whole.text.split("\n")
-    content = [*(f"{line}\n" for line in ended), rest]
+    content = [*map("{}\n".format, ended), rest]
     starts = np.cumsum([0, *map(len, content)])
-    own = np.array([line - 1 for line, _ in whole.lines])
+    own = np.array(whole.lines)[:, 0] - 1
     # a line is kept if the next line of the piece begins within reach of it
     following = np.searchsorted(own, np.arange(len(content)))  # the next line of the piece, or behind the last one
+    # behind the last line of the piece nothing follows: an end that no line reaches
     reaches = np.append(starts[own], np.iinfo(np.int64).max)[following]
     kept = np.flatnonzero(reaches - starts[:-1] <= characters)
-    place = {int(row): at for at, row in enumerate(kept, 1)}
+    place = dict(zip(kept.tolist(), count(1), strict=False))
     lines = tuple((place[line - 1], of_file) for line, of_file in whole.lines)
-    return PatchedText("".join(content[row] for row in kept), lines)
+    return PatchedText("".join(map(content.__getitem__, kept)), lines)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
@@ -22,6 +23,7 @@ SignalKind = Literal[
     "records disagree",
 ]
 
+# names as the tools write them in trailers and comments; where a name is a word of its own, `_COMMENT` asks for more
 _TOOLS = (
     r"(?:claude(?:[ -]code)?|chatgpt|gpt-?[345][\w.-]*|openai[ -]codex|codex|(?:github )?copilot|cursor(?: agent| ai)?"
     r"|gemini(?:[ -]code assist)?|devin(?: ai)?|aider|windsurf|codeium|tabnine|jules|sweep(?: ai)?|amazon q"
@@ -172,11 +174,14 @@ def _declares(line: str, phrase: re.Pattern[str], beginning: re.Pattern[str]) ->
     )
 
 
+_is_phrase = partial(_declares, phrase=_PHRASE, beginning=_SENTENCE)
+
+
 def in_paths(paths: Iterable[str]) -> Iterator[Signal]:
     """Yield the configuration files of coding agents. They say that an agent is used here, not on what."""
     for path in paths:
         parts = PurePosixPath(path).parts
-        if parts and (parts[-1].casefold() in _FILES or any(part.casefold() in _FOLDERS for part in parts[:-1])):
+        if parts and (parts[-1].casefold() in _FILES or not _FOLDERS.isdisjoint(map(str.casefold, parts[:-1]))):
             yield Signal("agent configuration", parts[-1], path)
 
 
@@ -187,14 +192,16 @@ def in_commits(commits: Iterable[Commit]) -> Iterator[Signal]:
     """
     for commit in commits:
         lines = commit.message.splitlines()
-        declared = [*filter(_TRAILER.match, lines), *(line for line in lines if _declares(line, _PHRASE, _SENTENCE))]
+        declared = [*filter(_TRAILER.match, lines), *filter(_is_phrase, lines)]
         # aider can put its name before the message, in place of a trailer
         declared += filter(_BEFORE.match, lines[:1])
+        # one declaration a commit: further trailers say the same, and an account of a bot says it only without them
         signals: list[tuple[SignalKind, str]] = [("commit trailer", line) for line in declared[:1]]
         is_bot = _BOTS.match(commit.author) or _BEHIND.search(commit.author)
         if not signals and (is_bot or commit.address.casefold() in _BOT_ADDRESSES):
             signals.append(("bot account", f"{commit.author} <{commit.address}>"))
         signals += [("agent session", line) for line in lines if _SESSION.match(line)]
+        # the name of a merged branch is all that is left of it once the branch is deleted
         if merged := _MERGE.match(commit.message):
             signals += [("agent branch", branch.text) for branch in in_branches([merged[1]])]
         for kind, words in signals:
@@ -209,7 +216,7 @@ def in_boxes(text: str) -> Iterator[Signal]:
         words = box["words"].strip()[:LONGEST_CLAUSE]
         if _BY_AGENT.search(words) and not _CONDITIONAL.search(words):
             writer: AuthorKind = "agent"
-            if _DENIED.search(words):
+            if _DENIED.search(words):  # "No AI was used": a statement too, of the other side
                 writer = "person"
             yield Signal("check box", words[:SHOWN], writer=writer)
 
@@ -228,16 +235,18 @@ def in_patch(patch: str) -> list[Signal] | None:
     """
     commits = []
     # a series of patches is cut where the header of each begins
-    starts = [match.start() for match in _MESSAGE.finditer(patch)]
+    starts = list(map(re.Match.start, _MESSAGE.finditer(patch)))
     for start, stop in pairwise([*starts, len(patch)]):
         part = patch[start:stop]
         diff, author = _DIFF.search(part), _AUTHOR.search(part)
         head = part
         if diff:
             head = part[: diff.start()]
+        # an author further down is text of the change: a patch may itself add a patch
         if not author or author.start() >= len(head):
             continue
-        message = "\n".join(line.strip() for line in head[author.end() :].splitlines())
+        # `git show` indents the message by four spaces, and trailers begin a line
+        message = "\n".join(map(str.strip, head[author.end() :].splitlines()))
         digest = _MESSAGE.match(part)
         name, address, files = author["name"], author["address"], patched_files(part)
         commits.append(

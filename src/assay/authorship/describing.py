@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -71,7 +72,7 @@ def _(detection: Detection) -> Report:
         on_first_screen=1,
         details=(NO_PROOF,),
         facts=_facts(detection),
-        tables=tuple(table for table in tables if table.rows),
+        tables=tuple(filter(attrgetter("rows"), tables)),
         notes=tuple(_notes(detection)),
         samples=_samples(detection),
         data=_detection_data(detection),
@@ -80,10 +81,12 @@ def _(detection: Detection) -> Report:
 
 def _answers(detection: Detection) -> Table:
     """Return the answer for each piece of code; those that a reader has to look at come first."""
-    parts = any(row.unit.name for row in detection.results)  # the trailers of a patch hold for its lines
+    # a trailer holds for the whole commit: of some of its functions it says nothing
+    parts = any(map(attrgetter("unit.name"), detection.results))
     declared = declared_reasons(detection.signals, of_parts=parts)
     order = get_args(Writer)
     answers = [(row, *writer_of(row, declared)) for row in detection.results]
+    # by answer, then by score: a piece without a score counts as the lowest, and Python cannot order NaN
     answers.sort(key=lambda answer: (order.index(answer[1]), -_finite(answer[0].value)))
     columns = (
         Column("code", "name", get=lambda answer: answer[0].unit.place),
@@ -104,8 +107,7 @@ def _abstentions(detection: Detection) -> Table:
 
 
 def _notes(detection: Detection) -> Iterator[str]:
-    own = sum(row.in_reference for row in detection.results)
-    if own:
+    if own := sum(map(attrgetter("in_reference"), detection.results)):
         texts = number_of(len(detection.results), "text")
         yield f"{own:,} of {texts} are in the reference itself; each is compared with its other texts."
     for note in detection.scored.notes:
@@ -142,12 +144,14 @@ def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str
         row: the piece.
         declared: of `declared_reasons`.
     """
+    # signals of a file name it as the user did; those of a commit by its place on this machine
     reason = declared.get(row.unit.path) or declared.get(str(Path(row.unit.path).resolve()))
     if reason is not None:
         return "a model, declared", reason
     judgement = row.judgement
     if judgement is None:
         return "cannot tell", "no code of the same people to compare with"
+    # without a bound nothing was decided, whatever the score is
     if judgement.bound is None:
         return "cannot tell", judgement.abstained or "no score"
     if row.unusual:
@@ -157,8 +161,7 @@ def writer_of(row: UnitResult, declared: Mapping[str, str]) -> tuple[Writer, str
 
 def _answer(detection: Detection) -> Answer:
     """Return the first screen; only what authors and tools declare is certain."""
-    about_code = sum(signal.is_about_code for signal in detection.signals)
-    if about_code:
+    if about_code := sum(map(attrgetter("is_about_code"), detection.signals)):
         return _declared_answer(detection, about_code)
     # a configuration file says that an agent is used in this project, and not that it wrote this code
     is_configured = bool(detection.signals)
@@ -191,8 +194,9 @@ def _declared_answer(detection: Detection, about_code: int) -> Answer:
     judged = len(detection.judged)
     because = "Authors or tools declare it in the code or in its history"
     step = "look at the lines that declare it, and at the history"
-    has_records = any(signal.root for signal in detection.signals)
-    if any(signal.kind == "records disagree" for signal in detection.signals):
+    # only a repository has records by line
+    has_records = any(map(attrgetter("root"), detection.signals))
+    if "records disagree" in map(attrgetter("kind"), detection.signals):
         because, has_records = f"{because}, and records of some lines disagree", True
     if has_records:
         step = "--by line shows who wrote which line"
@@ -203,7 +207,7 @@ def _declared_answer(detection: Detection, about_code: int) -> Answer:
 
 
 def _unusual(detection: Detection) -> int:
-    return sum(row.unusual for row in detection.results)
+    return sum(map(attrgetter("unusual"), detection.results))
 
 
 def _measured(detection: Detection) -> str:
@@ -217,6 +221,7 @@ def _measured(detection: Detection) -> str:
 def _by_chance(detection: Detection) -> str:
     """Return how many unusual pieces are expected if people wrote all of them, by the check that looks forward."""
     expected = _expected(detection)
+    # without a check the bound alone is known, which holds for each piece and not for their number
     if expected is None:
         return f"up to {percent(NOMINAL)} are by chance alone"
     value, low, high = expected
@@ -224,7 +229,7 @@ def _by_chance(detection: Detection) -> str:
 
 
 def _expected(detection: Detection) -> tuple[int, int, int] | None:
-    languages = {str(row.unit.language) for row in detection.judged}
+    languages = set(map(str, map(attrgetter("unit.language"), detection.judged)))
     own = getattr(detection.reference, "checks", ())
     checks = [check for check in own if check.language in languages]
     if not checks:
@@ -235,6 +240,7 @@ def _expected(detection: Detection) -> tuple[int, int, int] | None:
 @describe.register
 def _(reference: Reference, left_out: Mapping[str, int] = MappingProxyType({})) -> Report:
     """Return the report on a calibration: sizes, and the share of newer human code that is called unusual."""
+    # where newer code was judged, that rate is announced; judging the reference by its halves would flatter it
     realised = None
     if not reference.checks:
         realised = reference.realised()
@@ -248,7 +254,7 @@ def _(reference: Reference, left_out: Mapping[str, int] = MappingProxyType({})) 
             Fact("unit", reference.unit or "not recorded"),
             Fact("files or pieces left out", f"{sum(left_out.values()):,}", counts_by_reason(left_out)),
         ),
-        tables=tuple(table for table in tables if table.rows),
+        tables=tuple(filter(attrgetter("rows"), tables)),
         notes=(NO_PROOF,),
         data={
             "texts": len(reference),
@@ -304,6 +310,7 @@ def _cells(reference: Reference) -> Table:
 
 def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
     """Return the announced false-positive rate in words."""
+    # languages whose style changes get no answer, so they do not count in the rate that is announced
     judged = [check for check in reference.checks if check.level is not None]
     if judged:
         flagged = sum(map(attrgetter("flagged"), judged))
@@ -319,7 +326,7 @@ def _foreseen(reference: Reference, realised: FlagRate | None) -> str:
 
 def _facts(detection: Detection) -> tuple[Fact, ...]:
     name, _, digest = detection.scored.detector.rpartition(" ")
-    facts = [Fact("detector", name, digest[:SHOWN_DIGITS]) if name else Fact("detector", digest)]
+    facts = [Fact("detector", name or digest or "none", digest[:SHOWN_DIGITS] * bool(name))]
     if detection.reference is not None:
         facts.append(Fact("reference", _foreseen(detection.reference, detection.realised)))
         facts.append(Fact("no answer", str(sum(detection.abstentions.values())), f"of {len(detection.results)}"))
@@ -381,7 +388,10 @@ def _pieces(detection: Detection) -> Table:
     columns += [Column(name, "number", partial(score, name)) for name in _shown(detection)]
     if len(results) > SHOWN:
         caption.append(f"The highest {SHOWN} of {len(results):,}.")
+    # rows and not results are sorted, because the columns look up scores and reasons by the row
     order = sorted(range(len(results)), key=lambda row: -_finite(results[row].value))
+    if not _shown(detection):
+        order = []
     return Table.of("pieces", title="Scores", items=order[:SHOWN], columns=columns, caption=caption)
 
 
@@ -417,7 +427,6 @@ def _shares(detection: Detection) -> Table:
 
 
 def _lines(detection: Detection) -> Table:
-    unusual = [row for row in detection.results if row.unusual]
     columns = (
         Column("line", "name", lambda item: f"{item[0].unit.path}:{item[1]}"),
         Column("evidence", "number", lambda item: item[2]),
@@ -425,7 +434,7 @@ def _lines(detection: Detection) -> Table:
     )
     caption = "The score on the tokens of the line, read after the lines before them."
     items: list[tuple[UnitResult, int, float]] = []
-    for row in unusual[:SHOWN]:
+    for row in islice(filter(attrgetter("unusual"), detection.results), SHOWN):
         items += [(row, line, value) for line, value in row.lines]
     return Table.of(
         "lines",
@@ -438,7 +447,7 @@ def _lines(detection: Detection) -> Table:
 
 def _line(row: UnitResult, line: int) -> str:
     text = row.unit.surroundings or whole(row.unit)
-    places = {of_file: span for span, (_, of_file) in zip(text.spans, text.lines, strict=True)}
+    places = dict(zip(map(itemgetter(1), text.lines), text.spans, strict=True))
     start, stop = places.get(line, (0, 0))
     return text.text[start:stop].strip()
 
@@ -474,7 +483,7 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
     if detection.reference is not None:
         reference = {"texts": len(detection.reference), "source": detection.reference.source}
     return {
-        "detector": detection.scored.detector,
+        "detector": detection.scored.detector or None,
         "statement": NO_PROOF,
         "signals": list(map(_signal_data, detection.signals)),
         "reference": reference,
@@ -484,13 +493,14 @@ def _detection_data(detection: Detection) -> dict[str, Any]:
         "out_of_distribution": list(detection.scored.notes),
         "counts": [[*key, count] for key, count in detection.scored.counts.items()],
         "shares": {folder: rate_data(rate) for folder, rate in detection.shares.items()},
-        "pieces": [_piece_data(detection, at) for at in range(len(detection.results))],
+        "pieces": list(map(partial(_piece_data, detection), range(len(detection.results)))),
     }
 
 
 def _signal_data(signal: Signal) -> dict[str, Any]:
     """Return a signal without the place of its repository on this machine."""
     fields = asdict(signal)
+    # an absolute path would tell a reader of the report about the machine
     del fields["root"]
     return fields
 
@@ -499,7 +509,6 @@ def _piece_data(detection: Detection, at: int) -> dict[str, Any]:
     row, scored = detection.results[at], detection.scored
     judgement = row.judgement
     has_answer = judgement is not None and judgement.bound is not None
-    reasons = {name: of_score[at] for name, of_score in scored.reasons.items()}
     return {
         "path": row.unit.path,
         "name": row.unit.name,
@@ -507,7 +516,7 @@ def _piece_data(detection: Detection, at: int) -> dict[str, Any]:
         "language": row.unit.language,
         "tokens": row.tokens,
         "scores": {name: _number(float(scored.scores[name][at])) for name in _shown(detection)},
-        "unscorable": {name: reason for name, reason in reasons.items() if reason is not None},
+        "unscorable": {name: of_score[at] for name, of_score in scored.reasons.items() if of_score[at] is not None},
         "p_value": judgement and judgement.p_value,
         "bound": judgement and judgement.bound,
         "unusual": row.unusual if has_answer else None,
@@ -557,7 +566,7 @@ _RULES = [
 
 def detection_sarif(detection: Detection) -> dict[str, Any]:
     """Return one run with a note for each declared signal, and one for each folder with its share."""
-    results = [_declared(signal) for signal in detection.signals]
+    results = list(map(_declared, detection.signals))
     for folder, rate in detection.shares.items():
         text = (
             f"{rate.flagged} of {rate.samples} pieces in {folder} are unusual for the human code of this origin "
@@ -575,5 +584,6 @@ def _declared(signal: Signal) -> dict[str, Any]:
         about = {"commit": signal.commit, "files": len(signal.files)}
     if signal.path is not None:
         paths = (signal.path,)
+    # a line belongs to the one file of a declaration; further files of a commit have none
     locations = [file_location(path, None if at else signal.line) for at, path in enumerate(paths)]
     return sarif_result(_DECLARED, f"{signal.kind}: {signal.text}", locations=locations, properties=about)

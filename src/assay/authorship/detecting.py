@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def whole(unit: CodeUnit) -> PatchedText:
     count = unit.text.count("\n") + 1
     of_file: Sequence[int] = range(unit.first_line, unit.first_line + count)
     if unit.surroundings is not None:  # added lines of a patch need not follow each other
-        of_file = [line for _, line in unit.surroundings.lines][:count]
+        of_file = list(map(itemgetter(1), unit.surroundings.lines))[:count]
     return PatchedText(unit.text, tuple(enumerate(of_file, 1)))
 
 
@@ -98,7 +98,7 @@ class Scored:
     """Scores of pieces of code by one detector.
 
     Attributes:
-        detector: name and digest; a reference belongs to one detector.
+        detector: name and digest, empty without one; a reference belongs to one detector.
         values: float64 [n], higher = machine-written; NaN where there is no score.
         scores: name → float64 [n], every score that was computed.
         reasons: name → why there is no score, or None, per piece.
@@ -118,10 +118,10 @@ class Scored:
 
 def by_classifier(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: Classifier) -> Scored:
     """Return the scores of a classifier for pieces of code; a text without code has none."""
-    values = classifier.scores([unit.text for unit in units], codes)
+    values = classifier.scores(list(map(attrgetter("text"), units)), codes)
     # a text of comments alone has n-grams too, but nothing that its author coded
-    coded = np.where([bool(code.tokens) for code in codes], values, np.nan)
     reasons = tuple(None if code.tokens else WITHOUT_CODE for code in codes)
+    coded = np.where(np.array(reasons, object) == WITHOUT_CODE, np.nan, values)
     return Scored(
         detector=classifier_name(classifier.digest),
         values=coded,
@@ -130,6 +130,11 @@ def by_classifier(units: Sequence[CodeUnit], codes: Sequence[Code], classifier: 
         notes=(),
         lines=((),) * len(units),
     )
+
+
+def without_scores(codes: Sequence[Code]) -> Scored:
+    """Return pieces of code that no detector scored."""
+    return Scored("", np.full(len(codes), np.nan), scores={}, reasons={}, notes=(), lines=((),) * len(codes))
 
 
 def classifier_name(digest: str) -> str:
@@ -158,8 +163,10 @@ def by_scores(
     unfit = list(map(_unfit, units))
     rows = [row for row, reason in enumerate(unfit) if reason is None and row not in left_out]
     samples = [Sample(str(row), units[row].text, units[row].language) for row in rows]
-    keeper = LineKeeper(plan.requests[0], [whole(units[row]) for row in rows], plan.frequencies)
+    texts = list(map(whole, map(units.__getitem__, rows)))
+    keeper = LineKeeper(plan.requests[0], texts, plan.frequencies)
     table = score_samples(samples, plan, progress=progress, observe=[keeper] if has_parts(keeper.request) else ())
+    # the engine knows positions among what was run, and the answer is by the rows of all pieces
     lines: list[LineScores] = [()] * len(units)
     for position, of_piece in keeper.lines.items():
         lines[rows[position]] = of_piece
@@ -194,7 +201,8 @@ def _unfit(unit: CodeUnit) -> str | None:
 def detector_name(plan: Plan) -> str:
     """Return the first score of a plan, and the digest of all models that it rests on."""
     definition = plan.requests[0].definition
-    roles = dict.fromkeys(view.role for view in definition.views.values())
+    # models and what derives texts both decide a score, so a reference made with others of either is refused
+    roles = dict.fromkeys(map(attrgetter("role"), definition.views.values()))
     digests = [plan.models[role].digest for role in roles]
     digests += [plan.derivers[derivation.name].digest for derivation in definition.derivations.values()]
     digest = combined(digests)
@@ -283,6 +291,7 @@ class Detection(TabularResult):
             folder = row.unit.path.rpartition("/")[0] or "."
             folders.setdefault(folder, []).append(row)
         rates: dict[str, FlagRate] = {}
+        # a single folder is all of it, which has a row of its own
         if len(folders) > 1:
             rates = {folder: _rate(rows) for folder, rows in sorted(folders.items())}
         if self.judged:
@@ -355,5 +364,6 @@ def codes_of(units: Sequence[CodeUnit]) -> list[Code]:
 
 
 def _rate(rows: Sequence[UnitResult]) -> FlagRate:
+    # 0 for a flagged piece and 1 for any other: a rate at the nominal level counts just the flagged ones
     p_values = [float(not row.unusual) for row in rows]
-    return flag_rate(p_values, NOMINAL, groups=[row.unit.path for row in rows])
+    return flag_rate(p_values, NOMINAL, groups=list(map(attrgetter("unit.path"), rows)))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 
 from assay.errors import SettingError, did_you_mean
 from assay.scores import SCORES, Derivation, ScoreDefinition, ScoreRequest
@@ -19,7 +20,7 @@ def derivations_of(definitions: Iterable[ScoreDefinition]) -> Iterator[Derivatio
 
 def roles_of(definitions: Iterable[ScoreDefinition]) -> list[str]:
     """Return the roles of further models that scores have, each once."""
-    return list(dict.fromkeys(chain.from_iterable(each.roles for each in derivations_of(definitions))))
+    return list(dict.fromkeys(chain.from_iterable(map(attrgetter("roles"), derivations_of(definitions)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class DetectorModels:
 
     def unused(self, requests: Sequence[ScoreRequest]) -> dict[str, str]:
         """Return the option → why it has no effect on these scores, for the first model that has none."""
-        needed = roles_of(request.definition for request in requests)
+        needed = roles_of(map(attrgetter("definition"), requests))
         for role in self.names:
             if role not in needed:
                 serves = " or ".join(name for name, score in SCORES.items() if role in roles_of([score]))
@@ -94,5 +95,6 @@ class DetectorModels:
 
     def _available(self, requests: Sequence[ScoreRequest]) -> dict[str, Derivation]:
         """Return the derivations that the scores ask for and whose models are named, by name."""
-        derivations = derivations_of(request.definition for request in requests)
+        derivations = derivations_of(map(attrgetter("definition"), requests))
+        # one whose models are not named is left out, and `check_models` says which score lacks it
         return {each.name: each for each in derivations if set(each.required) <= set(self.names)}

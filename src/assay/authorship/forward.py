@@ -8,6 +8,7 @@ exceeds the nominal share, the level is lowered until it does not; where no leve
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
+from operator import attrgetter
 
 import numpy as np
 from scipy.special import betaln
@@ -83,6 +84,7 @@ class NewerPieces:
         hits, allowed = self.flagged(NOMINAL), floor(NOMINAL * len(self.p_values))
         if hits.sum() <= allowed:
             return NOMINAL
+        # just below the first p-value that is one too many; equal p-values fall together, so none of them is flagged
         level = float(np.nextafter(np.sort(self.p_values[hits])[allowed], 0))
         return level if level >= self.p_values.min() else None
 
@@ -94,11 +96,14 @@ def forward_checks(parts: Iterable[NewerPieces]) -> tuple[ForwardCheck, ...]:
     for part in large:
         levels = [other.level for other in large if other.language == part.language]
         level = None if None in levels else min(level for level in levels if level is not None)
+        # where one project of a language has no level, style tells nothing in this language
         hits = part.flagged(level or 0.0)
         share = grouped_share(hits, part.files)
         codes = np.unique(np.array(part.files, object).astype(str), return_inverse=True)[1]
         effect = design_effect(hits, codes)
-        if not hits.any() or np.isnan(effect):  # nothing shows how flags cluster, so a file counts as one piece
+        if not hits.any() or np.isnan(effect):
+            # nothing shows how flags cluster, so a file counts as one piece: the effect of clusters of unequal size
+            # with an intraclass correlation of 1 (Kish 1965), Σ n² / Σ n
             effect = float((np.bincount(codes) ** 2).sum() / len(codes))
         low, high = (share.low, share.high) if share.has_interval else (None, None)
         checks.append(
@@ -122,9 +127,10 @@ def expected_flags(checks: Sequence[ForwardCheck], pieces: int) -> tuple[int, in
 
     The share has the posterior of the checks under Jeffreys' prior; files count as often as their design effect allows.
     """
-    effect = max(check.effect for check in checks)
-    flagged = sum(check.flagged for check in checks) / effect
-    newer = sum(check.newer for check in checks) / effect
+    effect = max(map(attrgetter("effect"), checks))
+    flagged = sum(map(attrgetter("flagged"), checks)) / effect
+    newer = sum(map(attrgetter("newer"), checks)) / effect
+    # all is counted in independent pieces, and multiplied by the effect at the end
     n, a, b = max(1, ceil(pieces / effect)), flagged + 0.5, newer - flagged + 0.5
     count = np.arange(n + 1)
     # the beta-binomial distribution: C(n, k) B(k + a, n - k + b) / B(a, b)

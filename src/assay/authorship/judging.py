@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.authorship.choosing import DetectorChoice
-from assay.authorship.detecting import Detection, answer_pieces, codes_of
+from assay.authorship.detecting import Detection, answer_pieces, codes_of, without_scores
 from assay.authorship.reading import read_code
 from assay.authorship.reference import Reference
 from assay.authorship.settings import DetectorSettings
@@ -33,8 +33,9 @@ def detect(
 
     Args:
         code: files, folders, tables of texts (JSON lines or Parquet), or "-".
-        detector: its settings; None for scores of the built-in model.
-        reference: file of `calibrate_authorship`; without it the scores are a description and no verdict.
+        detector: its settings; None for scores of the built-in model beside a reference.
+        reference: file of `calibrate_authorship`; without it there is no verdict on style, and scores are computed only
+            where `detector` names them, its model or its classifier.
         by: unit of code.
         lines: "FIRST-LAST" of one file.
         patch: the input is a unified diff; its added lines are judged.
@@ -49,11 +50,15 @@ def detect(
     paths, past = list(map(Path, code)), None
     if reference:
         past = Reference.load(Path(reference))
-    choice = DetectorChoice(detector or DetectorSettings())
+    settings = detector or DetectorSettings()
+    choice = DetectorChoice(settings)
     choice.check(past)
     with progress_bar("reading"):
         read = read_code(paths, by=by, lines=lines, patch=patch, language=language, text=text)
         codes = codes_of(read.units)
+    # values without human code to compare with give no answer, so they are computed only for a user who names them
+    if past is None and not settings.names_a_detector:
+        return answer_pieces(read.units, codes, without_scores(codes), read.signals, reference=None, unread=read.unread)
     with progress_bar("opening the detector"):
         opened = choice.open()
     if past is not None:
@@ -61,6 +66,7 @@ def detect(
     with progress_bar("scoring") as report:
         scored = opened.score(read.units, report)
     unit: ReferenceUnit = "patch" if patch else by
+    # a range of lines is no unit that could be calibrated, so there is nothing to advise
     if past is not None and past.unit not in {None, unit} and lines is None:
         scored = replace(scored, notes=(*scored.notes, OTHER_UNIT.format(unit=unit, other=past.unit)))
     return answer_pieces(

@@ -27,6 +27,7 @@ def ngram_matrix(texts: Sequence[str], codes: Sequence[Code]) -> sparse.csr_matr
         codes: their tokens.
     """
     characters = _hashed(map(character_ngrams, texts))
+    # the root dampens counts: a line of dashes would outweigh the rest of a file
     characters.data = np.sqrt(characters.data)
     tokens = _hashed(map(token_ngrams, codes))
     tokens.data[:] = 1.0  # a token n-gram counts once however often it occurs
@@ -61,9 +62,11 @@ def _word(token: Token) -> str:
 def _hashed(texts: Iterable[Iterable[str]]) -> sparse.csr_matrix:
     from sklearn.feature_extraction import FeatureHasher  # noqa: PLC0415  slow to import, needed only here
 
+    # counts only add up: with alternating signs two n-grams in one column would cancel each other
     return sparse.csr_matrix(FeatureHasher(COLUMNS, input_type="string", alternate_sign=False).transform(texts))
 
 
 def _of_length_one(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    # a text without n-grams stays a row of zeros
     return sparse.csr_matrix(sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ matrix)

@@ -81,6 +81,7 @@ def code_of(text: str, language: str | None) -> Code:
     source = Source.of(text)
     regions = find_regions(source, rules)
     units = tokens(source, regions, rules)
+    # a text without units has no ends either
     ends = units.stops
     if ends is None:
         ends = units.starts
@@ -97,6 +98,7 @@ def _token(text: str, line: int, rules: LexicalRules) -> Token:
     if text in rules.reserved:
         return Token(text, Kind.RESERVED, line)
     first = text[0]
+    # by the last character, because letters may stand before the first quote: rb"…", u8R"…"
     if text[-1] in "\"'`" and len(text) > 1:
         return Token(text, Kind.LITERAL, line)
     if first.isdigit() or (first == "." and len(text) > 1):
@@ -110,6 +112,7 @@ def _token(text: str, line: int, rules: LexicalRules) -> Token:
 
 def _without_docstrings(code: list[Token]) -> Iterator[Token]:
     """Yield the tokens of Python except strings that are statements of their own."""
+    # tokens and not a tree, since a piece of a patch need not parse
     depth = 0
     for place, token in enumerate(code):
         if token.kind is Kind.OPERATOR:
@@ -117,7 +120,7 @@ def _without_docstrings(code: list[Token]) -> Iterator[Token]:
         elif token.kind is Kind.LITERAL and not depth:
             before = code[place - 1] if place else None
             after = code[place + 1] if place + 1 < len(code) else None
-            triple = token.text[-3:] in _TRIPLE  # recognised even where all line ends are lost
+            triple = token.text[-3:] in _TRIPLE  # recognised even where all line ends are lost, as in a table of texts
             # a string that begins a line and ends it, outside brackets, is a statement: a docstring
             starts = before is None or (before.line < token.line and before.text[-1] not in _CONTINUES)
             starts |= triple and before is not None and before.text == ":"

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 from assay.authorship.units import CodeUnit, ReferenceUnit, added_units, adds_lines, units_of
@@ -42,12 +42,14 @@ def older_units(
         if middle is None:
             units |= _by_text(_units_in(path, before=before, by=by, most=most, skipped=skipped))
             continue
+        # each half may give half of the pieces, so that neither crowds out the other in the draw
         half = most and max(1, most // 2)
         # the newer tree has the files of the older one, so they are counted once; patches of the halves are distinct
         of_older = skipped if by == "patch" else Counter[str]()
         older = _by_text(_units_in(path, before=middle, by=by, most=half, skipped=of_older))
         later = _by_text(_units_in(path, before=before, by=by, most=half, after=middle, skipped=skipped))
         units |= older | later
+        # by text: a file that was moved is not new
         for text in later.keys() - older.keys():
             newer[later[text].digest] = Path(path).resolve().name
     if not units:
@@ -73,7 +75,7 @@ def _units_in(
         )
     elif before is not None:
         patches = patches_before(Path(path), before, after=after, most=most and COMMITS_A_PIECE * most)
-        pieces = chain.from_iterable(past_units(patch, skipped) for patch in patches)
+        pieces = chain.from_iterable(map(past_units, patches, repeat(skipped)))
     for unit in pieces:
         if unit.language:
             yield unit
@@ -93,6 +95,7 @@ def past_units(past: PastPatch, skipped: Counter[str] | None = None) -> list[Cod
     people = CorpusSettings()
     units = []
     for unit in added_units(past.patch, [past.file]):
+        # by the name first: it costs nothing, and a lock file or a bundle has a name that tells
         reason: str | None = skip_by_name(unit.path, None, people)
         if reason is None:
             reason = "unreadable" if not unit.surroundings else skip_by_text(unit.surroundings.text, people)

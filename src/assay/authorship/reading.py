@@ -4,13 +4,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 
 from assay.authorship.declared import Signal, in_patch, in_text
 from assay.authorship.surroundings import declared_around
 from assay.authorship.units import CodeUnit, UnitKind, added_units, files_below, line_range, units_of
 from assay.code import languages_of_text
-from assay.corpora import CorpusSettings, SourceText, enclosing_repository, read_source_text, source_texts
+from assay.corpora import (
+    SourceText,
+    blocks_and_whole,
+    enclosing_repository,
+    is_archive,
+    read_folder,
+    read_source_text,
+)
 from assay.datasets import DataSelection, read_dataset
 from assay.errors import DataError
 from assay.reports import counts_by_reason
@@ -47,6 +55,7 @@ def read_code(
             unread.append(f"Files in {path} that were not judged: {counts_by_reason(skipped)}.")
         for source in texts:
             signals += in_text(source.text, source.path)
+        # the history of a patch is its own messages: what lies around the file on the disk declares nothing of it
         if patch:
             _read_patches(path, texts, (units, signals, unread))
             continue
@@ -58,8 +67,9 @@ def read_code(
             unread += unread_there
     if not units:
         raise DataError(f"{', '.join(map(str, paths))}: no source file in a known language")
-    if not patch and Path(STDIN) in paths and any(unit.language is None for unit in units):
+    if not patch and Path(STDIN) in paths and None in map(attrgetter("language"), units):
         unread.append(WITHOUT_LANGUAGE)
+    # two paths of one repository declare the same
     return JudgedCode(units, list(dict.fromkeys(signals)), unread)
 
 
@@ -67,7 +77,9 @@ def _units_in(source: SourceText, by: UnitKind, lines: str | None) -> Iterable[C
     """Return the pieces of one text: some lines of it, or its units of a kind."""
     if lines is not None:
         return [line_range(source.path, text=source.text, language=source.language, lines=lines)]
-    return units_of(source.path, text=source.text, language=source.language, by=by)
+    units = units_of(source.path, text=source.text, language=source.language, by=by)
+    above = source.first_line - 1
+    return [replace(unit, first_line=above + unit.first_line, name=unit.name or source.name) for unit in units]
 
 
 def _read_patches(
@@ -88,14 +100,26 @@ def _texts(path: Path, language: str | None, *, column: str | None, skipped: Cou
         selection = DataSelection(text=column, language=language, labels="as-is", repeated="number")
         for sample in read_dataset(path, selection).samples:
             yield SourceText(f"{path.as_posix()}#{sample.id}", sample.text, sample.language)
-    elif path.is_dir():
-        # a file that says who generated it declares a signal, so it is not skipped
-        for text in source_texts([str(path)], CorpusSettings(generated=True), skipped):
-            yield SourceText(f"{path.as_posix().rstrip('/')}/{text.path}", text.text, text.language)
+    elif path.is_dir() or (str(path) != STDIN and path.is_file() and is_archive(path)):
+        yield from _in_folder(path, skipped)
     else:
         source = read_source_text(path, language)
         language = source.language or next(iter(languages_of_text(source.text)), None)
         yield replace(source, language=language)
+
+
+def _in_folder(path: Path, skipped: Counter[str]) -> Iterator[SourceText]:
+    """Yield the code of a folder or an archive, also blocks of code in notebooks and pages."""
+    read = read_folder(path)
+    for file in read.texts:
+        texts = [text for text in blocks_and_whole(file) if text.language is not None]
+        if not texts:
+            skipped["no known language"] += 1
+        for text in texts:
+            yield text.below(f"{path.as_posix().rstrip('/')}/")
+    skipped.update(read.no_code)
+    # minified code is not skipped: its own answer says why it cannot be judged
+    skipped.update(file.reason for file in read.unread if not file.reason.startswith("minified"))
 
 
 def _roots(patch: Path) -> list[Path]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from operator import itemgetter
+from itertools import filterfalse
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from assay.authorship.declared import Commit, Signal, in_commits
@@ -72,8 +73,9 @@ class RecordStore:
         tree: Iterable[tuple[str, str, str]] = ()
         if NOTES in refs:
             tree = tree_files(repository, NOTES)
+        # git spreads notes over folders once there are many (git-notes(1)): ab/cdef… is the commit abcdef…
         self._notes = {path.replace("/", ""): digest for _, digest, path in tree}
-        self._checkpoints = [name for name in refs if name != NOTES]
+        self._checkpoints = list(filter(NOTES.__ne__, refs))
         self._traces: dict[str, list[LineRecord]] = {}
         for record in self._read_traces():
             self._traces.setdefault(record.commit, []).append(record)
@@ -124,6 +126,7 @@ class RecordStore:
         folder = self.repository / TRACES
         if not folder.is_dir() or folder.is_symlink():
             return
+        # the limit is one for all traces: many files below it could fill the memory as well
         left = LARGEST_METADATA
         for file in sorted(folder.glob("*.json*"))[:MOST_FILES]:
             if file.is_symlink() or not file.is_file():  # a link could lead to any file of the user
@@ -151,15 +154,16 @@ class RecordStore:
                 yield signal
         records = self.lines_of(commit.digest)
         yield from map(signal_of, records)
-        for path in {record.path: None for record in records}:
+        for path in dict.fromkeys(map(attrgetter("path"), records)):
             for first, last, claims in self.segments_of(commit.digest, path):
-                if state_of([writer for writer, _ in claims]) == "contradicting":
-                    words = f"lines {first}-{last} of {path}: {'; '.join(sorted(source for _, source in claims))}"
+                if state_of(set(map(itemgetter(0), claims))) == "contradicting":
+                    words = f"lines {first}-{last} of {path}: {'; '.join(sorted(map(itemgetter(1), claims)))}"
                     yield Signal("records disagree", words, commit=commit.digest, files=(path,))
                     break
 
     def _agent(self, checkpoint: str) -> str:
         """Return the agent of the first session of a checkpoint; "" where none is stored here."""
+        # first version on one branch, later ones a ref each, spread by the last two digits
         within = f"{checkpoint[:2]}/{checkpoint[2:]}/0/metadata.json"
         places = [f"{branch}:{within}" for branch in self._checkpoints]
         for place in (*places, f"refs/entire/checkpoints/{checkpoint[-2:]}/{checkpoint}:0/metadata.json"):
@@ -173,12 +177,12 @@ class RecordStore:
 
     def claims_of(self, commits: Collection[str]) -> dict[str, frozenset[Claim]]:
         """Return what commits declare of themselves as a whole, where no record of their lines says more."""
-        missing = [commit for commit in commits if commit not in self._claims]
+        missing = list(filterfalse(self._claims.__contains__, commits))
         for start in range(0, len(missing), _COMMITS_A_CALL):
             chosen = ("--no-walk=unsorted", *missing[start : start + _COMMITS_A_CALL])
             for fields in commit_messages(self.repository, revisions=chosen):
                 # a trailer says that an agent took part in the commit; records of its lines say in which
-                is_finer = any(record.writer != "person" for record in self.lines_of(fields[0]))
+                is_finer = any(map("person".__ne__, map(attrgetter("writer"), self.lines_of(fields[0]))))
                 claims: set[Claim] = set()
                 for signal in self.signals(Commit(*fields)):
                     if signal.is_of_lines or signal.kind == "agent branch":
@@ -200,8 +204,9 @@ class RecordStore:
             DataError: git cannot read the file.
         """
         blamed = list(blame(self.repository, revision, path))
-        claims = self.claims_of({lines.commit for lines in blamed})
-        cut = any(lines.boundary for lines in blamed) and is_shallow(self.repository)
+        claims = self.claims_of(set(map(attrgetter("commit"), blamed)))
+        # a boundary is the first commit, too: only in a shallow clone it hides a history
+        cut = any(map(attrgetter("boundary"), blamed)) and is_shallow(self.repository)
         pieces: list[RecordedRange] = []
         for lines in blamed:
             pieces += self._pieces(lines, claims[lines.commit], cut=cut)
@@ -209,7 +214,8 @@ class RecordStore:
             return joined(pieces, chosen=False)
         single: list[RecordedRange] = []
         for piece in pieces:
-            single += [replace(piece, first=line, last=line) for line in _within(piece, only)]
+            for line in filter(only.__contains__, range(piece.first, piece.last + 1)):
+                single.append(replace(piece, first=line, last=line))
         return joined(single, chosen=True)
 
     def _pieces(self, lines: BlamedLines, of_commit: frozenset[Claim], *, cut: bool) -> Iterator[RecordedRange]:
@@ -218,6 +224,8 @@ class RecordStore:
             self._remarks.append("A shallow clone: lines older than it have no record (git fetch --unshallow).")
             yield _range(lines, first=lines.first, last=lines.first + lines.count - 1, claims=frozenset())
             return
+        # spans are ascending and apart: those that end before the lines are passed over by a binary search, and what no
+        # span covers has the claims of the commit as a whole
         at, end = lines.first, lines.first + lines.count
         recorded = self.segments_of(lines.commit, lines.path)
         for first, last, claims in recorded[bisect_left(recorded, lines.first, key=itemgetter(1)) :]:
@@ -278,10 +286,11 @@ def _names_at_head(repository: Path, path: Path, within: str) -> list[str]:
     below = () if within == "." else (within,)
     tree = list(tree_files(repository, "HEAD", *below))
     if path.is_dir():
+        # mode 100644 or 100755: links and submodules have no lines
         return [name for mode, _, name in tree if mode.startswith("100") and language_of(name)]
     if not tree:
         raise DataError(f"{path}: received a file that the last commit does not have, expected one at HEAD")
-    return [name for _, _, name in tree]
+    return list(map(itemgetter(2), tree))
 
 
 def _read_trace_file(file: Path, place: str, left: int) -> bytes:
@@ -309,12 +318,8 @@ def _checked(raw: bytes, place: str) -> str:
 def _range(lines: BlamedLines, first: int, last: int, claims: frozenset[Claim]) -> RecordedRange:
     """Return lines of the file as the commit left it as lines of the blamed file."""
     moved = lines.place - lines.first
-    state = state_of([writer for writer, _ in claims])
-    records = tuple(sorted({words for _, words in claims}))
+    state = state_of(set(map(itemgetter(0), claims)))
+    records = tuple(sorted(set(map(itemgetter(1), claims))))
     return RecordedRange(
         first=first + moved, last=last + moved, state=state, commit=lines.commit if records else "", records=records
     )
-
-
-def _within(piece: RecordedRange, only: Collection[int]) -> Iterator[int]:
-    return (line for line in range(piece.first, piece.last + 1) if line in only)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 from assay.authorship.records import AuthorKind
@@ -114,7 +115,7 @@ def state_of(writers: Collection[AuthorKind]) -> LineState:
     if {"agent", "person"} <= set(writers):
         return "contradicting"
     states: tuple[AuthorKind, ...] = ("agent", "mixed", "person")
-    return next((state for state in states if state in writers), "unrecorded")
+    return next(filter(writers.__contains__, states), "unrecorded")
 
 
 def joined(ranges: Iterable[RecordedRange], *, chosen: bool = False) -> tuple[RecordedRange, ...]:
@@ -124,12 +125,13 @@ def joined(ranges: Iterable[RecordedRange], *, chosen: bool = False) -> tuple[Re
     range.
     """
     merged: list[RecordedRange] = []
-    for lines in sorted(ranges, key=lambda lines: lines.first):
+    for lines in sorted(ranges, key=attrgetter("first")):
         before = merged[-1] if merged else None
         if before and chosen and (before.state, before.records) == (lines.state, lines.records):
             commit = lines.commit * (before.commit == lines.commit)
             merged[-1] = replace(before, last=lines.last, commit=commit, judged=before.count + lines.count)
         elif (
+            # all but the place is equal: compared as a whole, so a new field cannot be forgotten
             before and before.last + 1 == lines.first and replace(lines, first=before.first, last=before.last) == before
         ):
             merged[-1] = replace(before, last=lines.last)
@@ -174,10 +176,10 @@ def _(recorded: RecordedLines) -> Report:
         answer=_answer(recorded),
         on_first_screen=1,
         details=(NO_PERSON,),
-        tables=tuple(table for table in tables if table.rows),
+        tables=tuple(filter(attrgetter("rows"), tables)),
         data={
             "lines": {state: recorded.counts[state] for state in _NAMES},
-            "files": [asdict(file) for file in recorded.files],
+            "files": list(map(asdict, recorded.files)),
             "remarks": list(recorded.remarks),
         },
         annotations=tuple(
@@ -238,6 +240,7 @@ def recorded_sarif(recorded: RecordedLines, *states: LineState) -> dict[str, Any
     """Return one run with a result for each range of lines, or of those in some states; contradictions are warnings."""
     results = []
     for path, lines in recorded.in_state(*states):
+        # SARIF has "note" where a build log has "notice", and "none" for what is no problem (SARIF 2.1.0, 3.27.10)
         rule = {"contradicting": "contradicting-records", "unrecorded": "unrecorded-lines"}.get(lines.state)
         place = [file_location(path, lines.first, lines.last)]
         about = {"writer": lines.state, "commit": lines.commit, "lines": lines.count}

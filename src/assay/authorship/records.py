@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Literal
 
 from assay.errors import DataError
@@ -63,10 +64,12 @@ def read_note(text: str, commit: str) -> list[LineRecord]:
         DataError: the note departs from the format.
     """
     note = f"refs/notes/ai of {commit[:12]}"
+    # a note without lines begins with the divider, so a line feed is put before it
     attested, divider, metadata = f"\n{text}".partition("\n---\n")
     if not divider:
         raise DataError(f"{note}: received no line ---, expected one between the lines and the metadata")
     sources = _sources_of_note(_json(metadata, note), note)
+    # counted before a range is built, which would take a hundred times the memory of its text
     if attested.count(",") + attested.count("\n") > MOST_RANGES:
         raise DataError(f"{note}: received more than {MOST_RANGES:,} ranges, expected fewer")
     records: list[LineRecord] = []
@@ -78,6 +81,7 @@ def read_note(text: str, commit: str) -> list[LineRecord]:
         if not line.startswith(" "):
             path = _path(line.removesuffix("\r").strip('"'), place)
             continue
+        # a session has entries of its own, "SESSION::ENTRY", since May 2026
         key, _, ranges = line.strip().partition(" ")
         session = sources.get(key.partition("::")[0])
         if not path or session is None:
@@ -124,6 +128,7 @@ def read_trace(text: str, place: str) -> list[LineRecord]:
     version = _member(trace, name="version", kind=str, place=place)
     if not _TRACE_VERSION.fullmatch(version):
         raise DataError(f"{place}: received version {version[:SHOWN]!r}, expected 0.1 or 1")
+    # other systems of versions have other names of revisions, and nothing here could be compared with them
     system = _member(trace, name="vcs", kind=dict, place=place, default={})
     revision, commit = system.get("revision"), ""
     if system.get("type") == "git" and isinstance(revision, str) and _COMMIT.fullmatch(revision):
@@ -142,6 +147,7 @@ def read_trace(text: str, place: str) -> list[LineRecord]:
                 if kind not in _WRITERS:
                     raise DataError(f"{place}: received contributor {kind[:SHOWN]!r}, expected {', '.join(_WRITERS)}")
                 first, last = (_member(entry, name=f"{end}_line", kind=int, place=place) for end in ("start", "end"))
+                # a range may name its own contributor, which goes before that of the conversation (specification 0.1)
                 model = _member(contributor, name="model_id", kind=str, place=place, default="")
                 source = " ".join(["Agent Trace:", *(list(filter(None, (tool, model))) or [kind])])
                 if writer := _WRITERS[kind]:
@@ -177,12 +183,13 @@ def segments(records: Sequence[LineRecord]) -> list[RecordedSpan]:
     Raises:
         DataError: the records name more than anybody writes, which would take the memory.
     """
-    ranges, sources = sum(len(record.lines) for record in records), {record.source for record in records}
+    ranges, sources = sum(map(len, map(attrgetter("lines"), records))), set(map(attrgetter("source"), records))
     if ranges > MOST_RANGES or len(sources) > MOST_SOURCES:
         raise DataError(
             f"{records[0].path} in {records[0].commit[:12]}: received {ranges:,} ranges of {len(sources):,} sources in "
             f"its records, expected at most {MOST_RANGES:,} of {MOST_SOURCES}"
         )
+    # a sweep over the lines where a record begins or ends: +1 and −1 at each, added up from the first line on
     changes: dict[int, Counter[tuple[AuthorKind, str]]] = {}
     for record in records:
         for first, last in record.lines:
@@ -192,7 +199,8 @@ def segments(records: Sequence[LineRecord]) -> list[RecordedSpan]:
     spans = []
     for first, following in pairwise([*sorted(changes), LAST_LINE]):
         current.update(changes[first])
-        if claims := frozenset(claim for claim, count in current.items() if count > 0):
+        # unary plus keeps what is open here; between two records nobody says anything
+        if claims := frozenset(+current):
             spans.append((first, following - 1, claims))
     return spans
 

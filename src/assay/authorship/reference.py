@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -69,6 +70,7 @@ def judged_rows(codes: Sequence[Code], most: int | None, seed: int = 0) -> list[
         name = length_class(len(code.tokens))
         if name is not None and not has_long_lines(code):
             cells.setdefault((str(code.language), name), []).append(row)
+    # cells in the order of their names, so that a draw does not depend on which file came first
     generator = np.random.default_rng(seed)
     chosen: list[int] = []
     for _, rows in sorted(cells.items()):
@@ -254,7 +256,9 @@ class Reference(TabularResult):
         older: dict[tuple[str, str], Float64Array] = {}
         for key, scores in self.cells.items():
             older[key] = scores[~np.isin(self.digests[key], list(newer))]
+        # without digests, because a newer text is not among the older ones
         half = replace(self, cells=older, groups={}, digests={})
+        # the older half gives the p-value, and the whole reference the cut: what will be used later is what is checked
         tested: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
         for key, scores in self.cells.items():
             tokens, cut = _fewest_tokens(key[1]), _cut(len(self._joined(self._neighbours[key])))
@@ -356,6 +360,7 @@ class Reference(TabularResult):
             cells[key] = scores = np.array(decode(tuple[float, ...], cell["scores"]), np.float64)
             groups[key] = decode(tuple[str, ...], cell["groups"])
             digests[key] = decode(tuple[str, ...], cell["digests"])
+            # ascending, because places are found by binary search: a file of a stranger may be out of order
             counts = {scores.size, len(groups[key]), len(digests[key])}
             if len(counts) > 1 or not np.isfinite(scores).all() or (scores[1:] < scores[:-1]).any():
                 raise ValueError(f"scores of {key[0]:.40} that are not those of texts in ascending order")
@@ -394,7 +399,7 @@ class Reference(TabularResult):
         flagged: a score may rise with the length.
         """
         joined: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
-        for language in dict.fromkeys(language for language, _ in self.cells):
+        for language in dict.fromkeys(map(itemgetter(0), self.cells)):
             # fill a part class by class until it is large enough; what is left at the end joins the part before
             parts: list[list[tuple[str, str]]] = [[]]
             for name in _CLASSES:
@@ -408,10 +413,10 @@ class Reference(TabularResult):
         return joined
 
     def _size(self, keys: Sequence[tuple[str, str]]) -> int:
-        return sum(len(self._scores(key)) for key in keys)
+        return sum(map(len, map(self._scores, keys)))
 
     def _joined(self, keys: Sequence[tuple[str, str]], digest: str = "") -> Float64Array:
-        return np.sort(np.concatenate([np.zeros(0), *(self._scores(key, digest) for key in keys)]))
+        return np.sort(np.concatenate([np.zeros(0), *map(self._scores, keys, repeat(digest))]))
 
     def _scores(self, key: tuple[str, str], digest: str = "") -> Float64Array:
         """Return the scores of a cell without that of one text."""

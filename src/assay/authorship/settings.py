@@ -29,17 +29,27 @@ class DetectorSettings(Settings):
         ),
     ] = None
     scores: Annotated[
-        str,
+        str | None,
         Setting(
-            "Scores (`assay score --list`); the answer rests on the first one.",
+            "Scores (`assay score --list`); the answer rests on the first one. Default: fast_detect_gpt and five more.",
             metavar="a,b,…",
             common=True,
             completes="scores",
         ),
-    ] = DEFAULT_SCORES
+    ] = None
     score_model: Annotated[
         tuple[str, ...], Setting("A further model that a score of a plug-in needs.", metavar="ROLE=MODEL")
     ] = ()
+
+    @property
+    def chosen_scores(self) -> str:
+        """The scores that are named, or those of the default."""
+        return self.scores or DEFAULT_SCORES
+
+    @property
+    def names_a_detector(self) -> bool:
+        """True where the user asks for values of a detector, of whatever use they are."""
+        return any((self.classifier, self.model, self.scores, self.score_model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
     else:  # of a file under an earlier name too
         own = path.resolve().relative_to(repository.resolve()).as_posix()
         files = {commit: [own] for commit in commits}
+    # paths of a commit are relative to the root, and the user may have named the code from anywhere
     root = str(repository.resolve())
     return [
         replace(signal, files=signal.files or tuple(files.get(signal.commit, ())), root=root)
@@ -101,6 +102,7 @@ def _with_files(signals: Sequence[Signal], repository: Path, path: Path, seconds
 
 def _files_of(repository: Path, seconds: float) -> Iterator[str]:
     """Yield the files of a work tree, tracked ones and others that are not ignored; of a bare repository, at HEAD."""
+    # a bare repository has no work tree to list
     work_tree = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     bare = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
     yield from git_records(repository, *(work_tree if (repository / ".git").exists() else bare), seconds=seconds)
@@ -108,6 +110,7 @@ def _files_of(repository: Path, seconds: float) -> Iterator[str]:
 
 def _merged_branches(repository: Path) -> list[str]:
     """Return the names of the branches whose commits are all on the way to HEAD; none where there is no commit."""
+    # --merged fails where HEAD names a branch without a commit
     if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
         return []
     places = ("refs/heads", "refs/remotes")

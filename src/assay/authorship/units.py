@@ -10,7 +10,7 @@ from typing import Literal
 
 from assay.authorship.normalising import Code, code_of
 from assay.code import Unparsable, functions_in
-from assay.datasets import Hunk, hunks
+from assay.datasets import Hunk, hunks, patch_side
 from assay.errors import DataError
 from assay.languages import language_of, languages_with
 
@@ -46,6 +46,7 @@ class PatchedText:
     def spans(self) -> tuple[tuple[int, int], ...]:
         """Return where the lines are in the text, in characters, line ends included."""
         content = self.text.split("\n")
+        # the last line has no line end to count, hence the minimum below
         starts = list(accumulate((len(line) + 1 for line in content), initial=0))
         return tuple((starts[line - 1], min(starts[line], len(self.text))) for line, _ in self.lines)
 
@@ -78,12 +79,13 @@ class CodeUnit:
     @property
     def place(self) -> str:
         """Path for a reader, with the line and the name of what is not a whole file."""
-        line = f":{self.first_line}" if self.name or self.first_line > 1 else ""
-        return self.path + line + (f" {self.name}" if self.name else "")
+        line = f":{self.first_line}" * (self.name is not None or self.first_line > 1)
+        return " ".join(filter(None, (self.path + line, self.name)))
 
 
 def units_of(path: str, text: str, language: str | None, by: UnitKind) -> Iterator[CodeUnit]:
     """Yield a file whole, or its functions; a file without functions, or that cannot be parsed, as a whole."""
+    # text that does not parse is judged whole, rather than not at all
     functions = []
     if by == "function" and language is not None and language in languages_with("functions"):
         try:
@@ -121,7 +123,7 @@ def line_range(path: str, text: str, language: str | None, lines: str) -> CodeUn
 
 def adds_lines(patch: str) -> bool:
     """Return True for a unified diff that adds a line with more than white space."""
-    return any(hunk.side("new", context=False).strip() for hunk in hunks(patch))
+    return bool(patch_side(patch, "new", context=False).strip())
 
 
 def added_units(patch: str, sources: Sequence[PatchedFiles] = ()) -> Sequence[CodeUnit]:
@@ -170,6 +172,7 @@ def files_below(root: Path) -> PatchedFiles:
     """Return a source of the files below a folder."""
 
     def read(path: str) -> str | None:
+        # a patch of a stranger may name ../../etc/passwd, or a link that leads there
         file = (root / path).resolve()
         if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
             return None
@@ -214,6 +217,7 @@ def code_in_context(unit: CodeUnit) -> Code:
     """
     if unit.surroundings is None:
         return code_of(unit.text, unit.language)
+    # the whole text is read, because where a comment or docstring begins may lie far above the added lines
     whole = code_of(unit.surroundings.text, unit.language)
     places = {line: of_file - unit.first_line + 1 for line, of_file in unit.surroundings.lines}
     tokens = tuple(replace(token, line=places[token.line]) for token in whole.tokens if token.line in places)

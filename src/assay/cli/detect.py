@@ -65,7 +65,8 @@ def detect_command(
     """Look for declared signals of generators in code, and score its style.
 
     A score is no proof of misconduct. With --reference, a piece is called unusual if at most 5 % of the user's own
-    human code scores as high, and every abstention has a reason. Without it, scores are a description.
+    human code scores as high, and every abstention has a reason. Without it only declared signals are looked for;
+    scores that you name by --scores, --model or --classifier are a description.
 
     **Example**: `assay detect src/ --reference past.json -o report.html`
     """

@@ -5,7 +5,6 @@ from .parse.lexing import lexeme_spans as lexeme_spans
 from .parse.lexing import lexemes as lexemes
 from .parse.lexing import python_comments as python_comments
 from .parse.lexing import python_tokens as python_tokens
-from .parse.python_source import python_tree as python_tree
 from .parse.recognising import languages_of_text as languages_of_text
 from .parse.recognising import parses as parses
 from .parse.trees import Unparsable as Unparsable

@@ -4,13 +4,12 @@ Li et al., "SrDetection: A Self-Referential Framework for Data Leakage Detection
 and 8; what the paper leaves open is marked as ours.
 """
 
-import ast
 import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from assay.code.parse.python_source import REFUSALS
+from assay.python_parser import REFUSALS, python_literal
 from assay.types import Generator, Rejected
 
 RENAMING = """\
@@ -162,7 +161,7 @@ def string_in(reply: str) -> str:
 def _quoted(line: str) -> str | None:
     if line[:1] not in {'"', "'"}:
         return None
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, python_literal):
         try:
             value = read(line)
         except REFUSALS:

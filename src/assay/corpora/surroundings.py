@@ -31,7 +31,7 @@ from assay.licences import (
 _LICENCE_FILE = re.compile(
     r"^(?:.+[-_.])?(?:UN)?LICEN[CS]E(?:[-_.][\w.+-]*)?$|^COPYING(?:[-_.][\w.+-]*)?$", re.IGNORECASE
 )
-_CODE = re.compile(r"\.(?:py|js|ts|java|c|h|cc|cpp|go|rs|rb|php|json|html?|xml|ya?ml|css)$", re.IGNORECASE)
+_CODE = re.compile(r"\.(?:py|js|ts|java|c|h|cc|cpp|go|rs|rb|php|pl|t|sh|json|html?|xml|ya?ml|css)$", re.IGNORECASE)
 _DISTRIBUTION = frozenset({"METADATA", "PKG-INFO", "RECORD"})
 _README = re.compile(r"^README(?:\.(?:md|rst|txt|markdown))?$", re.IGNORECASE)
 _CHOICE = re.compile(

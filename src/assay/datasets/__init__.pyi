@@ -17,7 +17,6 @@ from .harnesses import read_inspect_log as read_inspect_log
 from .hub import copies_named_by as copies_named_by
 from .layouts import TASK_LAYOUTS as TASK_LAYOUTS
 from .layouts import CellAddress as CellAddress
-from .layouts import TaskColumns as TaskColumns
 from .layouts import TaskLayout as TaskLayout
 from .layouts import cells_of as cells_of
 from .layouts import ids_of as ids_of

@@ -84,7 +84,7 @@ class BenchmarkInfo:
             return "its own nonmembers: an audit needs no --unseen"
         if self.unseen == "passages":
             return "passages of the same kind that were published after the model; give them as --unseen FILE"
-        unit = " --unit file" if self.unseen == "files" else ""
+        unit = " --unit file" * (self.unseen == "files")
         return f"assay unseen build REPOSITORY… --like {self.name} --data FILE{unit} --after DATE -o new.jsonl"
 
 
@@ -120,17 +120,16 @@ def _built_in() -> dict[str, BenchmarkInfo]:
         values = {"hub_id": None, **content["kinds"][entry.pop("kind")], **entry}
         values["parts"] = {**values["parts"], **values.pop("more_parts", {})}
         values["subset_files"] = {subset: tuple(files) for subset, files in values.get("subset_files", {}).items()}
+        hub = values.pop("hub", None)
+        # TOML knows only lists, and a frozen entry holds tuples
         lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
         samples, folders = _READERS[values["name"]]
-        info = BenchmarkInfo(**{**values, **lists, "hub": _no_hub}, samples=samples, folders=folders)
-        hub = values.get("hub")
-        benchmarks[info.name] = info if hub is None else replace(info, hub=partial(_hub_parts, info, hub))
+        info = BenchmarkInfo(**{**values, **lists}, samples=samples, folders=folders)
+        if hub is not None:
+            # the function needs the entry that it belongs to, so it is added once that exists
+            info = replace(info, hub=partial(_hub_parts, info, hub))
+        benchmarks[info.name] = info
     return benchmarks
-
-
-def _no_hub(_: Selection) -> tuple[HubPart, ...]:
-    """Return nothing: the benchmark is not on the hub."""
-    return ()
 
 
 def _hub_parts(info: BenchmarkInfo, hub: Mapping[str, Any], selection: Selection) -> tuple[HubPart, ...]:
@@ -158,12 +157,11 @@ def _hub_parts(info: BenchmarkInfo, hub: Mapping[str, Any], selection: Selection
     return tuple(parts)
 
 
-_BUILT_IN: Mapping[str, BenchmarkInfo] = _built_in()
-_PLUG_INS: PlugIns[BenchmarkInfo] = PlugIns(
+_BENCHMARKS: PlugIns[BenchmarkInfo] = PlugIns(
     "assay.benchmarks",
     accepts=lambda plug_in: isinstance(plug_in, BenchmarkInfo),
     description="an assay.datasets.BenchmarkInfo",
-    reserved=lambda: _BUILT_IN,
+    own=_built_in(),
 )
 
 
@@ -173,12 +171,12 @@ def list_benchmarks() -> tuple[BenchmarkInfo, ...]:
     Raises:
         PlugInError: a plug-in cannot be used.
     """
-    return (*_BUILT_IN.values(), *_PLUG_INS.values())
+    return tuple(_BENCHMARKS.values())
 
 
 def is_benchmark(name: str) -> bool:
     """Return True if a benchmark has that name, whatever the case."""
-    return name.casefold() in _BUILT_IN or name.casefold() in _PLUG_INS
+    return name.casefold() in _BENCHMARKS
 
 
 def benchmark(name: str) -> BenchmarkInfo:
@@ -189,9 +187,8 @@ def benchmark(name: str) -> BenchmarkInfo:
         PlugInError: the plug-in that has it cannot be used.
     """
     key = name.casefold()
-    if is_benchmark(key):
-        return _PLUG_INS[key] if key in _PLUG_INS else _BUILT_IN[key]
-    names = [*_BUILT_IN, *_PLUG_INS]
-    close = get_close_matches(name.casefold(), names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(names)}"
+    if key in _BENCHMARKS:
+        return _BENCHMARKS[key]
+    close = get_close_matches(key, _BENCHMARKS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"expected one of {', '.join(_BENCHMARKS)}"
     raise UnknownBenchmark(f"no benchmark, file or folder is called {name!r}; {hint} (or a path, or hf:OWNER/NAME)")

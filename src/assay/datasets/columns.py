@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
 from pathlib import PurePosixPath
 
-from assay.datasets.selection import Labels
+from assay.datasets.selection import DataSelection
 from assay.datasets.sources import Note, SourceRow, UnreadRow
 from assay.errors import DataError
 from assay.languages import checked_language, language_named, language_of
@@ -77,7 +76,10 @@ def _origins(table: Iterable[SourceRow], column: str) -> list[str | None]:
 
 
 def _origin(value: object) -> str | None:
-    return str(value) if isinstance(value, str | int) and str(value).strip() else None
+    # the number of a book or family names an origin as well as a word does; a list or an object does not
+    if isinstance(value, str | int) and str(value).strip():
+        return str(value)
+    return None
 
 
 TEXT_COLUMNS = (
@@ -102,34 +104,26 @@ _NONMEMBER = frozenset(
         "0", "0.0", "false", "nonmember", "nonmembers", "non-member", "non_member", "unseen", "uncontaminated", "clean",
     }
 )  # fmt: skip
+# what pandas, JSON and people write for a label that is not known
 _UNLABELLED = frozenset({"", "none", "null", "nan", "unknown"})
 _SHOWN = 8  # values or columns that fit in a message
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMapping:
-    """The column of each field of a sample; None means: one of the usual names if there is one.
-
-    Attributes:
-        text: a column, or several joined by "+" whose values are put together in that order.
-        language: a column; where none has that name, the language of every sample.
-    """
-
-    text: str | None = None
-    id: str | None = None
-    label: str | None = None
-    group: str | None = None
-    language: str | None = None
-    labels: Labels = "membership"
-
-
 def samples_from(
-    rows: Iterable[SourceRow], mapping: ColumnMapping, *, name: str, source: str, note: Note
+    rows: Iterable[SourceRow], chosen: DataSelection, *, name: str, source: str, note: Note
 ) -> Iterator[Sample]:
-    """Yield the samples of a table; columns that are not mapped stay in `metadata` (so does a label that is not read).
+    """Yield the samples of a table; columns that are not used stay in `metadata` (so does a label that is not read).
 
     A row without its text (no such column, or null) stays a sample with an empty text, so that it is counted
     as unscorable later and never dropped; a note says how many there are.
+
+    Args:
+        rows: of the table.
+        chosen: the column of each field of a sample; None means: one of the usual names if there is one. Texts of
+            several columns joined by "+" are put together in that order.
+        name: of the table.
+        source: of the table, for messages.
+        note: is called with what the reader should know.
 
     Raises:
         DataError: a missing column, a text that is not a string, a row without an id, a label of no
@@ -140,19 +134,19 @@ def samples_from(
         raise DataError(f"{source}: no rows, expected at least one")
     # rows of JSON may lack columns: the table has the columns of all of them
     columns = tuple(dict.fromkeys(chain.from_iterable(table)))
-    texts = _text_columns(mapping.text, columns, source)
-    if mapping.text is None:
+    texts = _text_columns(chosen.text, columns, source)
+    if chosen.text is None:
         _note_columns(texts, note)
     for column in filterfalse(columns.__contains__, texts):
         check_nested(table, column, source)
-    ids = _ids(mapping.id, columns, source)
-    group = _named(mapping.group, columns, source, role="group") or usual_column(GROUP_COLUMNS, columns)
+    ids = _ids(chosen.id, columns, source)
+    group = _named(chosen.group, columns, source, role="group") or usual_column(GROUP_COLUMNS, columns)
     groups = _groups_of_rows(table, columns, ids, group=group, note=note)
-    language_column, language = _language(mapping.language, columns, source)
-    labels = _labels(table, columns, mapping, source=source, note=note)
-    used = {ids, group, language_column, mapping.label}
+    language_column, language = _language(chosen.language, columns, source)
+    labels = _labels(table, columns, chosen, source=source, note=note)
+    used = {ids, group, language_column, chosen.label}
     # a prompt and its solution stay, for scores of the one given the other
-    if mapping.text is not None or len(texts) == 1:
+    if chosen.text is not None or len(texts) == 1:
         used |= set(texts)
     missing = 0
     named: object = language
@@ -173,8 +167,7 @@ def samples_from(
             metadata=dict(filterfalse(lambda item: item[0] in used, row.items())),
         )
     if missing:
-        records = "1 record has" if missing == 1 else f"{missing} records have"
-        note(f"{records} no {' + '.join(map(repr, texts))}: kept with an empty text")
+        note(f"{number_have(missing, 'record')} no {' + '.join(map(repr, texts))}: kept with an empty text")
 
 
 def _note_columns(texts: Sequence[str], note: Note) -> None:
@@ -211,6 +204,11 @@ def _groups_of_rows(
 
 def _word(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+def number_have(count: int, noun: str) -> str:
+    """Return `1 record has`, `2 records have`."""
+    return f"{count} {noun} has" if count == 1 else f"{count} {noun}s have"
 
 
 def shortened(values: Iterable[object]) -> str:
@@ -264,7 +262,9 @@ def nested_value(row: Mapping[str, object], column: str) -> object:
     # the whole name first, as a column may have a dot in its name
     head, _, rest = column.partition(".")
     inner = row.get(head)
-    return nested_value(inner, rest) if rest and isinstance(inner, Mapping) else None
+    if rest and isinstance(inner, Mapping):
+        return nested_value(inner, rest)
+    return None
 
 
 def check_nested(rows: Sequence[Mapping[str, object]], column: str, source: str) -> None:
@@ -313,8 +313,11 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
                 f"expected one to be named, or called {shortened(TEXT_COLUMNS)}"
             )
         prompt = usual_column((PROMPT,), columns)
+        # the body of a function alone is not what a model read: its head stands in the prompt
         return (prompt, usual) if prompt and usual.casefold() == SOLUTION else (usual,)
-    parts = (requested,) if requested in columns else tuple(requested.split("+"))
+    if requested in columns:
+        return (requested,)
+    parts = tuple(requested.split("+"))
     for part in parts:
         _named(part, columns, source, role="text")
     return parts
@@ -369,7 +372,7 @@ def _language(requested: str | None, columns: Sequence[str], source: str) -> tup
 
 
 def _labels(
-    table: Sequence[SourceRow], columns: Sequence[str], mapping: ColumnMapping, *, source: str, note: Note
+    table: Sequence[SourceRow], columns: Sequence[str], chosen: DataSelection, *, source: str, note: Note
 ) -> Sequence[str | None]:
     """Return one label for each row.
 
@@ -377,9 +380,9 @@ def _labels(
     also hold words: 0 and 1 often mean something else (written by a person or a model), and a wrong guess would
     look like a result.
     """
-    if named := _named(mapping.label, columns, source, role="label"):
+    if named := _named(chosen.label, columns, source, role="label"):
         values = list(map(nested_value, table, repeat(named)))
-        if mapping.labels == "as-is":
+        if chosen.labels == "as-is":
             return list(map(_word, values))
         return memberships(values, f"{source}: the label column {named!r}")
     column = usual_column((*MEMBERSHIP_COLUMNS, "label"), columns)

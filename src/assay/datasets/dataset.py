@@ -13,6 +13,7 @@ from itertools import accumulate
 from operator import attrgetter, is_not
 from typing import Self
 
+from assay.datasets.columns import number_have
 from assay.datasets.selection import RepeatedIds
 from assay.errors import DataError
 from assay.types import MEMBER, NONMEMBER, Sample
@@ -81,7 +82,7 @@ class Dataset:
         if mended := sum(_LONE_SURROGATE.search(sample.id + sample.text) is not None for sample in read):
             all_notes += (f"lone surrogates became U+FFFD in {mended} sample{'s' * (mended > 1)}",)
         if empty := sum(not sample.text.strip() for sample in kept):
-            all_notes += (f"{empty} sample{'s have' if empty > 1 else ' has'} {EMPTY}",)
+            all_notes += (f"{number_have(empty, 'sample')} {EMPTY}",)
         return cls(name, samples=kept, source=source, digest=_digest(kept), notes=all_notes)
 
     def __len__(self) -> int:
@@ -135,10 +136,11 @@ def _numbered(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
     numbered = []
     for sample in samples:
         counts[sample.id] += 1
-        name = sample.id
-        while counts[sample.id] > 1 and (name := f"{sample.id}#{counts[sample.id]}") in present:
+        # the table may itself hold an id "a#2": that number is passed over
+        while counts[sample.id] > 1 and f"{sample.id}#{counts[sample.id]}" in present:
             counts[sample.id] += 1
-        numbered.append(sample if name == sample.id else replace(sample, id=name))
+        count = counts[sample.id]
+        numbered.append(sample if count == 1 else replace(sample, id=f"{sample.id}#{count}"))
     return tuple(numbered)
 
 
@@ -155,6 +157,7 @@ def _check_ids(samples: tuple[Sample, ...], source: str) -> None:
 def _digest(samples: tuple[Sample, ...]) -> str:
     digest = hashlib.sha256()
     for sample in samples:
+        # JSON marks where a field ends, so no two data sets share one stream of bytes
         digest.update(json.dumps([sample.id, sample.text, sample.label]).encode() + b"\n")
     return digest.hexdigest()
 
@@ -192,5 +195,6 @@ def split_by_group(
 
 def _position(sample: Sample, seed: int) -> float:
     """A number in [0, 1) that the seed and the group alone decide."""
+    # the word keeps a sample without a group apart from a group that is called as its id is
     key = f"{seed}\0id\0{sample.id}" if sample.group is None else f"{seed}\0group\0{sample.group}"
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) / 2**64

@@ -81,12 +81,16 @@ def _lm_eval_rows(name: str) -> list[SourceRow]:
         raise DataError(f"lm-eval has no task {name!r}{did_you_mean(name, manager.all_tasks)}")
     loaded = next(iter(_single_tasks(get_task_dict([name], manager))))
     docs = list(loaded.eval_docs)
-    columns = usual_column(ID_COLUMNS, tuple(docs[0])) if docs else None
+    column = usual_column(ID_COLUMNS, tuple(*docs[:1]))
     rows: list[SourceRow] = []
     for number, doc in enumerate(docs):
-        row_id = str(doc[columns]) if columns else f"{name}/{number}"
-        rows.append({"id": row_id, "text": _text(loaded.doc_to_text(doc)), "target": _text(loaded.doc_to_target(doc))})
+        row_id = doc.get(column, f"{name}/{number}")
+        rows.append(_row(row_id, loaded.doc_to_text(doc), loaded.doc_to_target(doc)))
     return rows
+
+
+def _row(row_id: object, text: object, target: object) -> SourceRow:
+    return {"id": str(row_id), "text": _text(text), "target": _text(target)}
 
 
 def _single_tasks(tasks: Any) -> Iterator[Any]:  # noqa: ANN401  lm-eval nests groups of tasks
@@ -103,11 +107,12 @@ def _inspect_rows(name: str) -> list[SourceRow]:
         raise DataError(f"inspect has no task {name!r}; expected the name of an installed task, or FILE.py@NAME")
     rows: list[SourceRow] = []
     for number, sample in enumerate(tasks[0].dataset):
-        row_id = f"{name}/{number}" if sample.id is None else str(sample.id)
+        row_id = f"{name}/{number}" if sample.id is None else sample.id
         text = sample.input
         if not isinstance(text, str):
-            text = "\n".join(map(attrgetter("text"), text))
-        rows.append({"id": row_id, "text": text, "target": _text(sample.target)})
+            # a conversation: inspect sends its messages one after the other
+            text = list(map(attrgetter("text"), text))
+        rows.append(_row(row_id, text, sample.target))
     return rows
 
 
@@ -131,4 +136,5 @@ def inspect_values(sample: Any) -> dict[str, object]:  # noqa: ANN401  inspect_a
 
 
 def _graded(value: object) -> object:
+    # a value may be a list or an object, which has no hash to be looked up by
     return GRADES.get(value, value) if isinstance(value, str) else value

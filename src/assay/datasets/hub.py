@@ -56,8 +56,7 @@ class HubPart:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        named = " ".join(filter(None, (self.id, self.config)))
-        return f"{named}, split {self.split}" if self.split else named
+        return " ".join(filter(None, (self.id, self.config))) + f", split {self.split}" * bool(self.split)
 
 
 def hub_is_installed() -> bool:
@@ -85,6 +84,7 @@ def hub_rows(part: HubPart, *, streamed: bool = False) -> Iterator[SourceRow]:
     """
     try:
         loaded = _load(part, offline=not hub_answers(), streamed=streamed)
+        # without a split `load_dataset` returns a dict of all of them
         splits = loaded.items() if isinstance(loaded, dict) else [(part.split, loaded)]
         for split, rows in splits:
             for row in rows:

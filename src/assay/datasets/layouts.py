@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.datasets.columns import ID_COLUMNS, LANGUAGE_COLUMNS, TEXT_COLUMNS, usual_column
+from assay.datasets.selection import DataSelection
 from assay.datasets.sources import SourceRow
 from assay.errors import DataError
 from assay.languages import LANGUAGES, language_named
@@ -91,25 +92,8 @@ TASK_LAYOUTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskColumns:
-    """Columns of a table; None for the usual names.
-
-    Attributes:
-        text: the text of a plain table.
-        id: of a task.
-        group: tasks with the same value share one lot.
-        language: of the code.
-    """
-
-    text: str | None = None
-    id: str | None = None
-    group: str | None = None
-    language: str | None = None
-
-
-def layout_of(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> TaskLayout:
-    """Return the format of a table.
+def layout_of(rows: Sequence[SourceRow], columns: DataSelection, source: str) -> TaskLayout:
+    """Return the format of a table; its columns are the usual ones unless others are named.
 
     Raises:
         DataError: no row, or no column of texts.
@@ -117,8 +101,9 @@ def layout_of(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> T
     if not rows:
         raise DataError(f"{source}: no tasks, expected at least one")
     present = list(filter(partial(_is_full, rows), rows[0]))
-    for layout in TASK_LAYOUTS if columns.text is None else ():
-        if set(layout.needs) <= set(present):
+    for layout in TASK_LAYOUTS:
+        # a column that was named makes a plain table of any format
+        if columns.text is None and set(layout.needs) <= set(present):
             return layout
     text = columns.text or usual_column(TEXT_COLUMNS, tuple(present))
     if text is None or text not in present:
@@ -130,7 +115,7 @@ def _is_full(rows: Sequence[SourceRow], column: str) -> bool:
     return all(row.get(column) is not None for row in rows)
 
 
-def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: TaskColumns, source: str) -> list[str]:
+def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: DataSelection, source: str) -> list[str]:
     """Return the ids of the tasks.
 
     Raises:
@@ -147,15 +132,17 @@ def ids_of(rows: Sequence[SourceRow], layout: TaskLayout, columns: TaskColumns, 
     return ids
 
 
-def language_of_row(row: SourceRow, name: str, columns: TaskColumns) -> str:
+def language_of_row(row: SourceRow, name: str, columns: DataSelection) -> str:
     """Return the language of a task: of its column, of its id ("CPP/7"), else Python."""
     column = columns.language or usual_column(LANGUAGE_COLUMNS, tuple(row))
-    spelled = str(row[column]) if column and row.get(column) else name.rpartition("/")[0].rpartition("/")[2]
-    named = language_named(spelled)
+    stated = column and row.get(column)
+    named = language_named(str(stated or name.rpartition("/")[0].rpartition("/")[2]))
     return named if named in LANGUAGES else "python"
 
 
-def task_table(rows: Sequence[SourceRow], columns: TaskColumns, source: str) -> tuple[TaskLayout, list[str], list[str]]:
+def task_table(
+    rows: Sequence[SourceRow], columns: DataSelection, source: str
+) -> tuple[TaskLayout, list[str], list[str]]:
     """Return the format of a table, and the id and the language of each task.
 
     Raises:
@@ -180,14 +167,14 @@ def cells_of(row: Mapping[str, object], columns: Sequence[str]) -> Iterator[tupl
 
 def with_cells(row: Mapping[str, object], cells: Mapping[CellAddress, str]) -> dict[str, object]:
     """Return the row with other texts in some cells."""
-    # lists are copied, since the row is read again for the next copy
-    changed = {key: list(value) if isinstance(value, list) else value for key, value in row.items()}
+    changed = dict(row)
     for (column, place), text in cells.items():
         entry = changed[column]
         if place < 0:
             changed[column] = text
         elif isinstance(entry, list):
-            entry[place] = text
+            # lists are copied, since the row is read again for the next copy
+            changed[column] = [*entry[:place], text, *entry[place + 1 :]]
     return changed
 
 
@@ -225,4 +212,5 @@ def runnable(
     program = f"{''.join(before)}{code}\n\n{tests}\n"
     if layout.name == "humaneval" and language == "python" and isinstance(entry, str):
         return f"{program}\ncheck({entry})\n"
-    return f"{program}\nunittest.main()\n" if layout.name == "bigcodebench" else program
+    # tests of BigCodeBench are cases of unittest, which nothing runs until its main is called
+    return program + "\nunittest.main()\n" * (layout.name == "bigcodebench")

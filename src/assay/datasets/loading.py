@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice, starmap, tee
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
-from assay.datasets.columns import ColumnMapping, samples_from, shortened
+from assay.datasets.columns import number_have, samples_from, shortened
 from assay.datasets.dataset import Dataset
 from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
@@ -116,7 +115,9 @@ def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> I
     split = next((name for name in candidates if _names_split(path, name)), None)
     for row in rows:
         # the row's own split is better evidence than the name of its file
-        yield row if split is None or row.get("split") or isinstance(row, UnreadRow) else {**row, "split": split}
+        if split and not row.get("split") and not isinstance(row, UnreadRow):
+            row["split"] = split
+        yield row
 
 
 HUB = "hf:"
@@ -165,7 +166,7 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
         rows, title, source = _table(name, chosen.split, notes.append, streamed=chosen.limit is not None)
         texts = [
-            samples_from(copy, _columns(each), name=title, source=source, note=notes.append)
+            samples_from(copy, each, name=title, source=source, note=notes.append)
             for copy, each in zip(tee(islice(rows, chosen.limit), len(selections)), selections, strict=True)
         ]
     return tuple(
@@ -186,10 +187,6 @@ def rows_named(name: str, note: Note) -> Iterator[SourceRow]:
     return _table(name, None, note, streamed=False)[0]
 
 
-def _columns(chosen: DataSelection) -> ColumnMapping:
-    return ColumnMapping(**{field.name: getattr(chosen, field.name) for field in fields(ColumnMapping)})
-
-
 def _table(name: str, split: str | None, note: Note, *, streamed: bool) -> tuple[Iterator[SourceRow], str, str]:
     """Return the rows of a table, its name, and its source."""
     if name.startswith(HUB):
@@ -204,8 +201,10 @@ def _table(name: str, split: str | None, note: Note, *, streamed: bool) -> tuple
     if path.parent == Path() and not path.suffix and not path.exists():
         benchmark(name)  # a word and not a path: raises with the closest names
     rows = read_rows(path, note)
+    if split:
+        rows = _of_split(rows, split, str(path))
     stem = path.resolve().name
-    return (_of_split(rows, split, str(path)) if split else rows), stem.split(".")[0] or stem, str(path)
+    return rows, stem.split(".")[0] or stem, str(path)
 
 
 def _of_split(rows: Iterator[SourceRow], split: str, source: str) -> Iterator[SourceRow]:
@@ -258,7 +257,7 @@ def _samples(
         present = shortened(starmap("{} ({})".format, seen))
         raise DataError(f"{source}: no sample of {request}; found {present}")
     if bare:
-        note(f"{bare} sample{'s have' if bare > 1 else ' has'} no solution: the text is the prompt alone")
+        note(f"{number_have(bare, 'sample')} no solution: the text is the prompt alone")
 
 
 def _check_columns(info: BenchmarkInfo, row: SourceRow, where: str) -> None:

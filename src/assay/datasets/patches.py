@@ -8,6 +8,7 @@ from typing import Literal
 
 Side = Literal["old", "new"]
 
+# "@@ -3 +5,2 @@": of one line the count is left out (GNU diffutils, "Detailed Description of Unified Format")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)")
 
@@ -73,10 +74,12 @@ def _body(lines: Iterator[str], *, old: int, new: int) -> tuple[tuple[str, str],
         if line.startswith("\\"):  # "\ No newline at end of file" speaks of the line before
             continue
         # an editor may have stripped the one space of an empty context line
-        sign, text = (line[0], line[1:]) if line.strip("\r") else (" ", line)
+        if not line.strip("\r"):
+            line = f" {line}"
+        sign = line[0]
         if sign not in " -+":
             break  # the counts in the header were wrong: the hunk ends where its lines end
         old -= sign in " -"
         new -= sign in " +"
-        body.append((sign, text + "\n"))
+        body.append((sign, line[1:] + "\n"))
     return tuple(body)

@@ -14,6 +14,7 @@ def demo_audit(functions: Dataset, plan: Plan, *, progress: Progress | None = No
 
     The never-seen functions that calibrate and those that are judged come from different modules.
     """
+    # whole modules go to one side: functions of one module resemble each other
     seen = tuple(sample for sample in functions.samples if sample.label != NONMEMBER)
     parts = split_by_group(
         functions.nonmembers, {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}, seed=SEED

@@ -56,6 +56,7 @@ def plant_leak(functions: Dataset, folder: Path, settings: ModelSettings | None 
     benchmark, unseen = benchmark_and_unseen(functions)
     leaked = benchmark[: len(benchmark) // 2]
     base = load_checkpoint(MODEL, ModelSettings(device="cpu"))
+    # the rate is far above that of a real training: the leak has to show within a minute
     rows = member_rows(base.tokenizer, texts_of(leaked), context=512)
     training = TrainingSettings(method="full", rate=1e-3, batch=8, epochs=EPOCHS)
     tuned = tune(base.model, rows, training, seed=SEED)
@@ -72,6 +73,7 @@ def benchmark_and_unseen(functions: Dataset) -> tuple[list[Sample], list[Sample]
     """Return never-seen functions of two sets of modules, without labels, in random order."""
     never = [s for s in functions.samples if s.label == NONMEMBER and SHORTEST <= len(s.text) <= LONGEST]
     groups = sorted({str(sample.group) for sample in never})
+    # by module, so that the benchmark and its unseen text are as unlike as those of a user
     own = set(groups[::2])
     benchmark, unseen = [], []
     for at in np.random.default_rng(SEED).permutation(len(never)):

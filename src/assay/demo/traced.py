@@ -53,6 +53,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
             source = Source.of(function.text)
             if len(tokens(source, find_regions(source, rules), rules)) not in TOKENS:
                 continue
+            # a function that evaluates text, for one, has no variant
             (variant,) = variants(function.text, 1).variants or (None,)
             if variant is not None and renamed_in(variant) >= FEWEST_CHANGED:
                 settings = TraceSettings(thresholds=Thresholds())
@@ -69,6 +70,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
 
 def demo_document(function: Sample) -> Document:
     """Return a function as a document of the index."""
+    # the licence of the standard library, which its files do not state
     origin = Origin("standard library", str(function.group or function.id), licence="PSF-2.0")
     return Document(function.text, language="python", kind="function", name=function.id, origins=(origin,))
 

@@ -14,10 +14,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from assay.code import functions_in, python_tree
+from assay.code import functions_in
 from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.ground_truth.manifest import ManifestEntry, read_manifest
+from assay.python_parser import python_tree
 from assay.types import MEMBER, NONMEMBER, Sample
 
 NEVER_SEEN = 6
@@ -77,6 +78,7 @@ def library_functions(root: Path, paths: list[str]) -> Iterator[LibraryFunction]
     """Yield the functions of the modules at `paths` (relative to `root`); paths that do not exist are skipped."""
     for path in paths:
         if (root / path).is_file():
+            # by the encoding that a file declares (PEP 263), with LF line ends, as the digests were made
             with tokenize.open(root / path) as file:
                 yield from functions_of(file.read(), path)
 

@@ -86,6 +86,7 @@ def kept_shingles(text: str, crc_of: dict[str, int]) -> NDArray[np.uint32]:
     hashes = shingles(text, crc_of, size=TOKENS)
     # kept by hash, not by place: two texts that share a shingle both keep it or both drop it
     kept = hashes[hashes % np.uint64(SCALE) == 0]
+    # the upper half, because the lowest bits of all kept hashes are 0
     return np.unique((kept >> np.uint64(32)).astype(np.uint32))
 
 
@@ -99,6 +100,7 @@ def read_sketch(path: Path) -> NDArray[np.uint32]:
         return np.empty(0, np.uint32)
     try:
         with np.load(path) as stored:
+            # ascending numbers are stored as their differences, which pack better
             return np.cumsum(stored["steps"], dtype=np.uint32)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{path}: expected a sketch of training texts, got {error!r}") from error

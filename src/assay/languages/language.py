@@ -74,6 +74,7 @@ class Language:
 
     def supports(self, capability: Capability) -> bool:
         """Return whether the package can do this with texts in the language."""
+        # a capability follows from what the table says, so that no second list can contradict it
         fields = {
             "fingerprints": self.lexical,
             "functions": self.syntax,
@@ -91,6 +92,7 @@ class Language:
         """
         if not self.syntax:
             raise ValueError(f"there is no grammar for {self.title}")
+        # the first grammar reads the language itself; further ones read what its files hold beside it
         return self.syntax[0].grammar
 
     @property

@@ -152,6 +152,7 @@ class MarkedRegion(NamedTuple):
         numbers = (self.holds, self.where, self.until, self.spans, ord(self.escape or "\0"), self.nesting)
         field = self.field.rjust(3, "\0").encode()
         marks = self.opens.ljust(LONGEST_MARK, "\0") + self.closes.ljust(LONGEST_MARK, "\0")
+        # of a fixed width, so that the compiled loop finds every part by its place
         return bytes(numbers) + field + bytes((len(self.opens), len(self.closes))) + marks.encode()
 
 

@@ -56,6 +56,7 @@ def _lexical(entry: Mapping[str, Any] | str) -> LexicalRules:
     if isinstance(entry, str):
         return _lexical(_TABLE[entry]["lexical"])
     regions = tuple(chain.from_iterable(map(_regions, entry.get("regions", ()))))
+    # the table writes words in one text with spaces; an absent key leaves the default of the class
     rest = {key: _words(entry[key]) for key in ("reserved", "directives", "headers") if key in entry}
     return LexicalRules(**{**entry, **rest, "marks": Marks(**_chosen(entry["marks"])), "regions": regions})
 
@@ -101,6 +102,7 @@ def _language(name: str, entry: Mapping[str, Any]) -> Language:
     if "like" in entry:
         for key in _INHERITED:
             values[key] |= _words(_TABLE[entry["like"]][key])
+    # of Python the running interpreter knows the words: a later version has more of them
     if name == "python":
         values["predeclared"] |= {*keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
     return Language(**values)
@@ -134,6 +136,7 @@ def language_of(path: str, head: str = "") -> str | None:
         head: its first lines, which tell two languages with one suffix apart: `.m` is MATLAB or Objective-C.
     """
     suffix = PurePath(path).suffix.lower()
+    # the second language of a suffix has to show itself; without its marks, and without a head, the first one counts
     if suffix in _SHARED and _SHARED[suffix][0].search(head):
         return _SHARED[suffix][1]
     return _SUFFIXES.get(suffix)

@@ -10,10 +10,10 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from assay.code import python_tree
 from assay.errors import Unscorable
 from assay.evaluation import MINIMUM_UNSEEN, UnseenTail, conformal_p_values, flag_rate
 from assay.leakage.results import PartResult
+from assay.python_parser import python_tree
 from assay.scores import FrequencyTable, SampleInputs, ScoreRequest, View
 from assay.scoring import restricted
 from assay.types import Float64Array, Sample, TokenLogProbs, TokenStatistics

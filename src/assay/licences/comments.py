@@ -2,16 +2,22 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat, takewhile
+from operator import itemgetter
 
+_LINES_WITH_MARK = 5
+_WORD = re.compile(r"\w")
 _TO_SPACES = str.maketrans("*`_", "   ")
 _NO_QUOTES = str.maketrans("]", " ", '["“”‘’')
 _MARKS = re.compile(
-    r"^[ \t>]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|-+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|'|!)?[ \t#]*",
+    r"^[ \t>|]*(?:/\*+!?|\*+/?|//+[/!]?|#+!?|-+|;+|%+|<!--|\.\.|\(\*|\.?\\\"|dnl\b|c?rem\b|@rem\b|@c(?:omment)?\b"
+    r"|\{\{?[!#]-*|<%#|'|!)?[ \t#]*",
     re.IGNORECASE,
 )
 _COMMENT_LINE = re.compile(
-    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\.\.(?!\S)|\(\*|\.?\\\"|dnl\b|@?rem\b|!|>|'(?!'')|$)", re.IGNORECASE
+    r"^[ \t]*(?:#|//|/\*|\*|--|;|%|<!--|\.\.(?!\S)|\(\*|\.?\\\"|dnl\b|@?rem\b|@c(?:omment)?\b|\{\{?[!#]|<%#"
+    r"|!|\||>|'(?!'')|$)",
+    re.IGNORECASE,
 )
 _BLOCKS = {
     "--[[": "]]",
@@ -19,6 +25,9 @@ _BLOCKS = {
     '"""': '"""',
     "'''": "'''",
     "<!--": "-->",
+    "{{!--": "--}}",
+    "{#": "#}",
+    "<%#": "%>",
     "(*": "*)",
     "{-": "-}",
     "=begin": "=end",
@@ -37,7 +46,10 @@ _PREAMBLE = re.compile(
     r"|[rbuRBU]{0,2}(?=\"\"\"|'''))",
     re.IGNORECASE,
 )
-_IMPORT = re.compile(r"(?:import|from [\w.]+ import|using|use|require) ?[^{(]*$")
+_IMPORT = re.compile(
+    r"(?:import|from [\w.]+ import|using|use|require) ?[^{(]*$"
+    r"|(?:const|let|var) [\w{},: ]+ = require\([^()]*\)[\w.]*;?$"
+)
 _POD = re.compile(r"\b[BCFILS]<([^<>]*)>")
 # A line of a paragraph that began with prose.
 _PROSE_WITHIN = re.compile(r"[ \t]*[\w(][^={}|\\]*[^={}|\\;]")
@@ -75,6 +87,11 @@ def blocks_of(head: Iterable[str]) -> list[str]:
 
 def words_of(lines: Iterable[str]) -> str:
     """Return lines in lower case without marks of comments and emphasis, their words separated by single spaces."""
+    lines = list(filter(_WORD.search, lines))
+    if len(lines) >= _LINES_WITH_MARK:  # what begins each of them is the mark of a comment, whatever it looks like
+        # the first and the last of sorted lines differ where any two of them do
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(lines), max(lines), strict=False))
+        lines = list(map(str.removeprefix, lines, repeat("".join(map(itemgetter(0), alike)).rstrip())))
     plain = " ".join(_MARKS.sub("", _POD.sub(r"\1", line).lower()) for line in lines).translate(_TO_SPACES)
     return " ".join(plain.split()).translate(_NO_QUOTES)
 

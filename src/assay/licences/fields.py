@@ -95,8 +95,10 @@ def _of_both(field: str, classified: str, words: str) -> str | None:
         classified: of the classifiers; "" where they name no single one.
         words: of the field.
     """
-    if classified and _family(classified) != _family(field) and field not in classified.split(" OR "):
+    if classified and not _family(classified) <= _family(field) and field not in classified.split(" OR "):
         return all_known([field, classified])
+    if _family(classified) < _family(field) and " AND " in field:
+        return field
     # "GPL-3" names no version word, and the classifier does
     if " OR " in classified or (classified == field.replace("-only", "-or-later") and "only" not in words):
         return classified

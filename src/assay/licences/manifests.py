@@ -4,7 +4,6 @@ import ast
 import configparser
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -17,8 +16,10 @@ from assay.files import parse_toml
 from assay.licences.expressions import canonical_licence
 from assay.licences.fields import file_named, of_fields, spelt_licence
 from assay.licences.names import UNKNOWN_LICENCE, all_of, named_licences
+from assay.licences.notices import licence_notice
 from assay.licences.statements import debian_licence
 from assay.licences.texts import licence_of_text
+from assay.python_parser import REFUSALS, python_tree
 
 _QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
 _LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
@@ -122,10 +123,8 @@ def _setup_cfg(text: str) -> ProjectFile:
 def _setup_py(text: str) -> ProjectFile:
     """Return what the call of `setup` states in literals; nothing of the file is run."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in other people's strings
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = python_tree(text)
+    except REFUSALS:
         return ProjectFile()
     names: dict[object, ast.expr] = {}
     for node in ast.walk(tree):
@@ -255,6 +254,8 @@ def _pom(text: str) -> ProjectFile:
     licences = []
     for entry in _xml(next(_xml(plain, "licenses"), ""), "license"):
         licences.append(_of_name_and_address(" ".join(_xml(entry, "name")), " ".join(_xml(entry, "url"))))
+    if not licences and (notice := _XML_COMMENT.search(text)):
+        licences += filter(None, [licence_notice(notice[0])])  # that of the project, whose files all begin with it
     own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
@@ -288,15 +289,18 @@ def _dotnet(text: str) -> ProjectFile:
     )
 
 
-def _in_code(text: str, pattern: str) -> ProjectFile:
-    """Return what the first assignment states, of one string or a list of them."""
+def _in_code(text: str, pattern: str, *, is_choice: bool = True) -> ProjectFile:
+    """Return what the first assignment states, of one string or a list of them, which is a choice or applies whole."""
     match = re.search(pattern, _COMMENT.sub("", text), re.MULTILINE)
     if match is None:
         return ProjectFile()
     listed = match.groupdict().get("list")
     if listed is None:
         return _field(match["words"])
-    return _choice(map(spelt_licence, _LISTED.findall(listed) or listed.split()))
+    licences = list(map(spelt_licence, _LISTED.findall(listed) or listed.split()))
+    if is_choice or None in licences:
+        return _choice(licences)
+    return ProjectFile(all_of(filter(None, licences)))
 
 
 def _lines(text: str, kind: str) -> ProjectFile:
@@ -343,7 +347,9 @@ _READERS: Mapping[str, Callable[[str], ProjectFile]] = {
     ),
     "*.podspec": lambda text: _in_code(text, rf"\.license[ \t]*=[ \t]*(?:\{{[^}}\n]*?:?type{_SEPARATOR})?{_QUOTED}"),
     "mix.exs": lambda text: _in_code(text, r"\blicenses:[ \t]*\[(?P<list>[^\]]*)\]"),
-    "meson.build": lambda text: _in_code(text, rf"\blicense[ \t]*:[ \t]*(?:\[(?P<list>[^\]]*)\]|{_QUOTED})"),
+    "meson.build": lambda text: _in_code(
+        text, rf"\blicense[ \t]*:[ \t]*(?:\[(?P<list>[^\]]*)\]|{_QUOTED})", is_choice=False
+    ),
     "build.sbt": lambda text: _in_code(text, rf"\blicenses[^\n\"]*{_QUOTED}"),
     "build.gradle": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name{_SEPARATOR}{_QUOTED}"),
     "build.gradle.kts": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name(?:\.set)?{_SEPARATOR}{_QUOTED}"),

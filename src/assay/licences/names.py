@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from operator import attrgetter, ne
 
 from assay.licences.phrases import EXCEPTIONS, GNU, GNU_KINDS, NAMES, PATTERNS, VERSIONS, LicenceName
@@ -25,6 +25,11 @@ IS_GNU = re.compile(r"(?:[AL]?GPL|GFDL)-")
 _SURELY_GNU = re.compile(rf"(?!.* OR ){IS_GNU.pattern}")
 _CHOICE = re.compile(r"(.* OR .*)")
 _LATER = ("only", "or-later")
+# A licence → others that are stated in its words, too.
+_STRONGER = {
+    "MPL-2.0": ("MPL-2.0-no-copyleft-exception",),
+    "LicenseRef-scancode-public-domain": ("CC0-1.0", "Unlicense", "blessing"),
+}
 
 # Characters between the name of a licence and its version.
 _LONGEST_GAP = 160
@@ -149,7 +154,7 @@ def _latest(licences: Iterable[str]) -> list[str]:
     distinct = dict.fromkeys(licences)
     for licence in list(distinct):
         later = licence.replace("-only", "-or-later")
-        if later != licence and later in distinct:
+        if (later != licence and later in distinct) or not distinct.keys().isdisjoint(_STRONGER.get(licence, ())):
             del distinct[licence]
     return list(distinct)
 
@@ -166,7 +171,7 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
     before_is_stated, behind = False, 0
     for name, end in zip(names, ends, strict=False):  # without a name there is one end more
         before = words[max(0, name.start - _BEFORE_NAME) : name.start]
-        if not is_field and _is_mention(words, before, name):
+        if not is_field and not name.name.is_text and _is_mention(words, before, name):
             continue
         version, later = _version(words, name, end)
         is_listed = _is_list(words, behind, name.start)
@@ -209,18 +214,20 @@ def _is_mention(words: str, before: str, name: Naming) -> bool:
 
 
 def _names(words: str) -> list[Naming]:
-    """Return the names in words, in their order; of those that overlap the first, and GNU licences before others."""
-    names = []
+    """Return the names in words, in their order; of those that overlap grants, then GNU licences, then the first."""
+    gnu = []
     if PATTERNS["may_be_gnu"].search(words):
         for match in GNU.finditer(words):
             kind = next(name for pattern, name in GNU_KINDS if pattern.search(match[0]))
-            names.append(Naming(match.start(), match.end(), kind))
-    others = []
+            gnu.append(Naming(match.start(), match.end(), kind))
+    others: list[Naming] = []
     for pattern, needed, name in NAMES:
         if not needed or any(map(words.__contains__, needed)):
             others += [Naming(match.start(), match.end(), name) for match in pattern.finditer(words)]
     others.sort(key=attrgetter("start"))  # the sort is stable: at one place the order of the table stays
-    for naming in others:
+    grants = list(filter(attrgetter("name.is_text"), others))
+    names: list[Naming] = []
+    for naming in chain(grants, gnu, others):
         if not any(other.start < naming.end and naming.start < other.end for other in names):
             names.append(naming)
     return sorted(names, key=attrgetter("start"))
@@ -264,8 +271,8 @@ def _identifier_without_version(licence: str) -> str:
 
 
 def _with_exception(words: str, licence: str) -> str:
-    if licence.startswith("GPL-") and "exception" in words:
+    if licence.startswith(("GPL-", "LGPL-")):
         for phrase, exception in EXCEPTIONS.items():
-            if phrase in words:
+            if phrase in words and licence.startswith("L") == ("LGPL" in exception):
                 return f"{licence} WITH {exception}"
     return licence

@@ -61,12 +61,14 @@ _SHARED = frozenset(
 )
 _EVERYBODY = frozenset(["authors", "contributors", "developers", "team", "project", "community"])
 _HEADING = re.compile(
-    r"^(?:#{1,6}[ \t]*(?:[^\w\n]*)licen[cs](?:e|es|ing)\b[^\n]*"
-    r"|(?:licen[cs](?:e|es|ing)|copyright and licen[cs]e)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
+    r"^(?:#{1,6}[ \t]*(?:[^\w\n]*)(?:licen[cs](?:e|es|ing)|copyright)\b[^\n]*"
+    r"|(?:licen[cs](?:e|es|ing)|copyright(?: and licen[cs]e)?)[ \t]*:?[ \t]*\n[-=~^\"'*+]{3,}[^\n]*)\n",
     re.IGNORECASE | re.MULTILINE,
 )
 # The documentation of a Perl module states its licence below the code.
-_POD_SECTION = re.compile(r"^=head\d [^\n]*licen[cs]e[^\n]*\n(.*?)(?=^=|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_POD_SECTION = re.compile(
+    r"^=head\d [^\n]*(?:licen[cs]e|copyright)[^\n]*\n(.*?)(?=^=|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
 _NEXT_HEADING = re.compile(r"^(?:#{1,6}[ \t]|[^\n]+\n[-=~^]{3,}[ \t]*$)", re.MULTILINE)
 _README_LINE = re.compile(
     r"^[ \t>*:-]*\**licen[cs]e\**[ \t]*:+\**[ \t]*(?P<words>[^\n]+)$", re.IGNORECASE | re.MULTILINE
@@ -80,7 +82,16 @@ _DECLARED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DECLARED_WITHIN = 3000
+_LINK = re.compile(r"^\[licen[cs]e:? \(?(?P<words>[\w .+-]+)\)?\]\(", re.IGNORECASE | re.MULTILINE)
 _BADGE_TEXT = re.compile(r"!\[(?P<words>[\w .:+-]*\blicen[cs]e\b[\w .:+-]*)\]", re.IGNORECASE)
+
+_FIRST_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+# Words in which a paragraph speaks of the project itself.
+_OF_ITSELF = re.compile(
+    r"\bthis (?:program|module|package|project|library|software|distribution|tool|code) "
+    r"(?:is|may be) (?:licen[cs]ed|released|distributed|free software|available under)\b"
+)
 
 
 def licence_notice(text: str) -> str | None:
@@ -140,17 +151,18 @@ def licence_of_readme(text: str) -> str | None:
 
     None where it names none, or several unclearly.
     """
-    heading = _HEADING.search(text)
-    if heading is not None:
+    for heading in _HEADING.finditer(text):
         section, *_ = _NEXT_HEADING.split(text[heading.end() : heading.end() + SECTION], maxsplit=1)
         if licence := _of_readme_words(section):
             return licence
-    for pattern in (_README_LINE, _BADGE, _BADGE_TEXT):
+    for pattern in (_README_LINE, _BADGE, _BADGE_TEXT, _LINK):
         if (stated := pattern.search(text)) and (
             licence := _of_readme_words(stated["words"].replace("%20", " ").replace("--", "-"))
         ):
             return licence
-    return None
+    own = filter(_OF_ITSELF.search, map(words_of, map(str.splitlines, _PARAGRAPH.split(text))))
+    comment = _FIRST_COMMENT.match(text)
+    return next(filter(None, map(notice_of_words, own)), None) or (comment and licence_notice(comment[0]))
 
 
 def _of_readme_words(section: str) -> str | None:

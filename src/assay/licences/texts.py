@@ -31,7 +31,18 @@ _TITLE_WITHIN = 300
 
 _PAIR = 2
 # Licences whose texts name others, that they turn to or were made from.
-_ALONE = frozenset({"BUSL-1.1", "SSPL-1.0", "Elastic-2.0", "FSL-1.1-MIT", "FSL-1.1-ALv2", "CECILL-2.0", "CECILL-2.1"})
+_ALONE = frozenset(
+    [
+        "BUSL-1.1",
+        "SSPL-1.0",
+        "Elastic-2.0",
+        "FSL-1.1-MIT",
+        "FSL-1.1-ALv2",
+        "CECILL-2.0",
+        "CECILL-2.1",
+        "Artistic-1.0-Perl OR GPL-1.0-or-later",
+    ]
+)
 # Licences with the clauses of BSD and a name of their own.
 _SAME_CLAUSES = frozenset({"ZPL-2.1", "NCSA"})
 _LESSER, _FULL, _MOZILLA = map(re.compile, ("LGPL-", "GPL-", "MPL"))

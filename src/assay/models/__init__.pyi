@@ -33,6 +33,8 @@ from .generators import in_order as in_order
 from .generators import stream_seeds as stream_seeds
 from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of
+from .gguf_file import is_gguf as is_gguf
+from .gguf_file import read_gguf as read_gguf
 from .joint import JointPass as JointPass
 from .joint import measured as measured
 from .loading import DTYPE_ARGUMENT as DTYPE_ARGUMENT

@@ -2,6 +2,7 @@ from .clusters import clusters_of as clusters_of
 from .comparing import TwinComparison as TwinComparison
 from .comparing import compare_results as compare_results
 from .drafting import drafted as drafted
+from .examples import shows_as_much as shows_as_much
 from .faces import compare as compare
 from .faces import make as make
 from .faces import rotate as rotate
@@ -9,10 +10,10 @@ from .faces import test as test
 from .faces import twins as twins
 from .faces import verify as verify
 from .making import MadeRelease as MadeRelease
-from .making import changes_doctests_alone as changes_doctests_alone
 from .making import make_release as make_release
 from .naming import NameSources as NameSources
 from .power import measured_power as measured_power
+from .power import text_power as text_power
 from .publishing import VerifiedRelease as VerifiedRelease
 from .publishing import WrittenTwins as WrittenTwins
 from .publishing import rotate_release as rotate_release
@@ -36,3 +37,4 @@ from .testing import ReleaseTest as ReleaseTest
 from .testing import check_published as check_published
 from .testing import evidence_of_release as evidence_of_release
 from .testing import run_release_test as run_release_test
+from .text_alone import characters_alike as characters_alike

@@ -26,7 +26,7 @@ def data_card(secret: Secret, number: int) -> str:
     invalid, left, canary, naming, unverified = "", "", "", "", ""
     if any(task.level != PASSES for task in committed.tasks):
         unverified = "; the others are not verified"
-    power = markdown_table(power_table(len(committed.tasks)))
+    power = markdown_table(power_table(len(committed.tasks), committed.naming))
     if committed.naming:
         naming = f"They differ in names ({committed.naming}), in examples and in the order of independent parts. "
     if not committed.valid:

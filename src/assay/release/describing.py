@@ -16,7 +16,7 @@ from assay.evaluation import SIGNIFICANCE
 from assay.release.comparing import TwinComparison
 from assay.release.data_card import NOT_VALID
 from assay.release.making import MadeRelease
-from assay.release.power import power_table
+from assay.release.power import power_table, text_power_sentence
 from assay.release.publishing import VerifiedRelease, WrittenTwins
 from assay.release.scored_copies import VersionTest
 from assay.release.secret_values import PASSES, LogState
@@ -47,7 +47,7 @@ ABSENCE = "This is no evidence that the model has not seen it: a text that was s
 UNADJUSTED = "unadjusted: the log of this secret is not complete"
 CHANGED = "The log of this secret is not complete: an entry is missing or was changed, or its days were."
 LISTED = 50
-SCORED = {"gray": "log-likelihoods", "black": "names that the model writes behind what all copies share"}
+SCORED = {"gray": "log-likelihoods", "black": "what the model writes where their contents differ"}
 MEANINGS = {
     "tests run": "each copy passes the tests of the task",
     "compiled": "not verified: each copy compiles, and nothing was run",
@@ -69,13 +69,15 @@ def _notes(result: ReleaseTest) -> Iterator[str]:
         yield NOT_VALID
     if not result.has_beacon:
         yield HONEST
-    if result.strongest.adjusted is None:
+    if result.strongest.decisive[1] is None:
         yield f"{UNADJUSTED.capitalize()}."
     if result.parents:
         day = min(map(attrgetter("day"), result.versions))
         yield f"The parent must be older than the publication of {day}; otherwise read 'parent or child'."
     if result.parent_p is not None and _parent_or_child(result):
         yield f"The parent prefers the published copies ({named_p_value(result.parent_p)}): parent or child."
+    if result.access == "black":
+        yield text_power_sentence()
     if result.refused:
         yield f"{number_of(result.refused, 'task')} could not be scored, whatever the lot."
     if result.spent:
@@ -94,9 +96,10 @@ def _log_notes(log: LogState) -> Iterator[str]:
 
 
 def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
-    p, unadjusted, honest, step = best.adjusted, "", "", ""
+    test, adjusted = best.decisive
+    p, unadjusted, honest, step = adjusted, "", "", ""
     if p is None:
-        p, unadjusted = best.names.p_value, f" ({UNADJUSTED})"
+        p, unadjusted = test.p_value, f" ({UNADJUSTED})"
     if not result.has_beacon:
         honest = ", if the publisher drew honestly"
     measured = (
@@ -116,7 +119,7 @@ def _answer(result: ReleaseTest, best: VersionTest) -> Answer:
         if not result.parents:
             step = "with an older model as --parent the test finds more; each further test counts, and p is adjusted"
         return Answer(verdict="No trace found", because=ABSENCE, measured=measured, next_step=step)
-    if p <= PROOF_LEVEL and best.adjusted is not None and result.valid:
+    if p <= PROOF_LEVEL and adjusted is not None and result.valid:
         verdict = "The release was in the training data"
         if _parent_or_child(result):
             verdict = "Parent or child had it"
@@ -173,28 +176,22 @@ def _or_missing(cell: Cell | None) -> Cell:
 
 
 def _version_row(test: VersionTest) -> tuple[Cell | None, ...]:
-    title = f"{test.number} ({test.day})"
-    return title, test.names.z, test.names.p_value, test.adjusted, test.content_adjusted, test.memorised
+    result, adjusted = test.decisive
+    of_content = (test.content_adjusted,) if test.names else ()
+    return f"{test.number} ({test.day})", result.z, result.p_value, adjusted, *of_content, test.memorised
 
 
 def _test_tables(result: ReleaseTest) -> Iterator[Table]:
-    yield _table(
-        "versions",
-        "The published copies against secret ones",
-        heads={
-            "version": "name",
-            "z": "number",
-            "p": "p_value",
-            "adjusted p": "p_value",
-            "adjusted p of the content": "p_value",
-            "known tasks, at least": "count",
-        },
-        rows=map(_version_row, result.versions),
-        caption=(
-            "z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval.",
-            "The content (examples and their order) is a lot of its own, which survives renaming back.",
-        ),
-    )
+    heads: dict[str, ColumnKind] = {"version": "name", "z": "number", "p": "p_value", "adjusted p": "p_value"}
+    title = "The published contents against those that the lot left"
+    caption = ["z: standard deviations above a new lot. Known tasks: lower end of a one-sided 95 % interval."]
+    if result.access == "gray":
+        title = "The published copies against secret ones"
+        heads["adjusted p of the content"] = "p_value"
+        caption.append("The content (examples and their order) is a lot of its own, which survives renaming back.")
+    heads["known tasks, at least"] = "count"
+    rows = map(_version_row, result.versions)
+    yield _table("versions", title, heads=heads, rows=rows, caption=tuple(caption))
     if result.single:
         named = sorted(result.named, key=attrgetter("q_value"))
         yield _table(
@@ -204,6 +201,8 @@ def _test_tables(result: ReleaseTest) -> Iterator[Table]:
             rows=map(attrgetter("id", "p_value", "q_value"), named[:LISTED]),
             caption=("Besag and Clifford 1991, then Benjamini and Hochberg 1995.",),
         )
+    if result.access == "gray":
+        yield power_table(result.tasks, result.naming)
 
 
 @describe.register
@@ -231,7 +230,7 @@ def _(released: MadeRelease) -> Report:
             rows=((level, tasks, MEANINGS[level]) for level, tasks in levels.most_common()),
         ),
         *_left_out_table(committed.left_out),
-        power_table(len(committed.tasks)),
+        power_table(len(committed.tasks), committed.naming),
     ]
     data = {
         "release": committed.name,

@@ -42,9 +42,10 @@ class CopyDraft:
 
 @dataclass(frozen=True, slots=True)
 class _CutRow:
-    """The cells of a row, cut at its names, and the names of which a mention is not clear."""
+    """The cells of a row, cut at its names; names that prose mentions, and those of which a mention is not clear."""
 
     content: TaskContent
+    mentioned: frozenset[str]
     unclear: frozenset[str]
 
 
@@ -110,12 +111,17 @@ def drafted(
         return readable
     program, keep = readable
     names = analysis(program.text, keep=keep, language=language).names
-    fitting = naming.fitting(task, _names_in_signatures(program.text, names))
+    in_signatures = frozenset(_names_in_signatures(program.text, names))
+    fitting = naming.fitting(task, in_signatures)
     # a name stays where a word of the row may be a mention of it and may be plain English
-    keep |= _cut(row, layout=layout, program=program, names=names, fitting=fitting).unclear
+    cut = _cut(row, layout=layout, program=program, names=names, fitting=fitting)
+    keep |= cut.unclear | naming.fixed(task, cut.mentioned)
+    # a statement shows calls, and no parameters
+    shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
+    public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
-    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task))
+    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public))
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names
@@ -215,6 +221,7 @@ def _cut(
 ) -> _CutRow:
     """Return the cells of a row, cut at all places of the names."""
     cells: list[CutCell] = []
+    in_prose: set[int] = set()
     unclear: set[str] = set()
     mentioned = partial(prose_mentions, names=names, fitting=fitting)
     for cell, text in cells_of(row, (*layout.before, *layout.code, *layout.tests)):
@@ -225,6 +232,7 @@ def _cut(
             for first, last in docstring_lines(program.text, start, len(text)):
                 docstring = mentioned(text, first=first, last=last, places=places)
                 places |= docstring.mentions
+                in_prose.update(docstring.mentions.values())
                 unclear |= docstring.unclear
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, layout.mentions):
@@ -234,9 +242,11 @@ def _cut(
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
         prose = mentioned(text, first=0, last=len(text), places={})
+        in_prose.update(prose.mentions.values())
         unclear |= prose.unclear
         cells.append(_cut_cell(cell, text=text, places=prose.mentions, names=names))
-    return _CutRow(TaskContent(tuple(cells)), frozenset(unclear))
+    in_words = frozenset(names[index].name for index in in_prose)
+    return _CutRow(TaskContent(tuple(cells)), mentioned=in_words, unclear=frozenset(unclear))
 
 
 def _places_in_code(start: int, length: int, names: Sequence[Renamable]) -> dict[int, int]:

@@ -7,27 +7,27 @@ then the lot is drawn. What cannot be tested is left out before the lot, so that
 import hashlib
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.code import Problem, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskColumns, TaskLayout, read_rows, scored_text, task_table
+from assay.datasets import DataSelection, SourceRow, TaskLayout, read_rows, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_text
 from assay.progress import progress_bar
+from assay.python_parser import compiles
 from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
 from assay.release.drafting import CopyDraft, drafted, other_content, same_names
+from assay.release.examples import shows_as_much
 from assay.release.lot import drawn_order, keyed_seed, new_key
 from assay.release.naming import NameSources, read_name_sources
 from assay.release.secret_checks import MOST_CHARACTERS, most_characters
@@ -51,6 +51,8 @@ POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
+DRAWN = 4 * CONTENTS
+"""Sets of examples that are drawn, since some show less than the original."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -211,7 +213,7 @@ def committed_release(
     Raises:
         DataError: no task can be tested, or the table is not what it has to be.
     """
-    columns = TaskColumns(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
+    columns = DataSelection(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
     layout, ids, languages = task_table(rows, columns, source)
     naming = read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated)
     rows, ids, languages = rows[::every], ids[::every], languages[::every]
@@ -289,8 +291,7 @@ class _CopyPlan:
         left_out: dict[str, str] = {}
         pending: list[Future[SecretTask]] = []
         tasks = []
-        with sandbox_threads() as pool, warnings.catch_warnings(), progress_bar("making copies") as progress:
-            warnings.simplefilter("ignore")  # invalid escapes in tasks of others
+        with sandbox_threads() as pool, progress_bar("making copies") as progress:
             # the tests of the original come first: a task that fails its own shows nothing of a copy
             levels = list(pool.map(self._level, range(len(self.ids))))
             shown = self._shown_examples(notes)
@@ -333,7 +334,7 @@ class _CopyPlan:
         codes = [scored_text(self.rows[place], replace(self.layout, statement=())) for place in places]
         seed = keyed_seed(self.key, "examples")
         try:
-            rewritings = replaced_tests(list(map(Problem, codes, codes)), CONTENTS, seed=seed)
+            rewritings = replaced_tests(list(map(Problem, codes, codes)), DRAWN, seed=seed)
         except SandboxUnavailable as error:
             if not self.tests.unverified:
                 raise DataError(f"nothing can be run: {error}; expected a sandbox, or --unverified") from None
@@ -342,7 +343,8 @@ class _CopyPlan:
         shown = {}
         for place, rewriting in zip(places, rewritings, strict=True):
             texts = map(attrgetter("text"), rewriting.variants)
-            shown[place] = tuple(filter(partial(changes_doctests_alone, rewriting.original), texts))
+            fitting = filter(partial(shows_as_much, rewriting.original), texts)
+            shown[place] = tuple(islice(fitting, CONTENTS))
         return shown
 
     def _draft(self, place: int) -> CopyDraft | str:
@@ -357,7 +359,10 @@ class _CopyPlan:
             task=self.ids[place],
         )
         if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
-            return f"only {len(draft.copies)} distinct copies, {self.first} are needed (more by --names or --unrelated)"
+            return (
+                f"only {len(draft.copies)} distinct copies, {self.first} are needed "
+                "(more by --names or --unrelated; or fewer --copies)"
+            )
         return draft
 
     def _blank(self, place: int, draft: CopyDraft, *, level: str, shown: Sequence[str]) -> SecretTask:
@@ -402,30 +407,6 @@ class _CopyPlan:
         return [task.level == PARSES or _compiles(row, self.layout) for row in rows]
 
 
-def changes_doctests_alone(old: str, new: str) -> bool:
-    """Return True if two texts differ in their doctests alone.
-
-    An example in prose may define what it shows (`f(0) == 2`), or be explained by the lines behind it.
-    """
-    before, after = old.splitlines(), new.splitlines()
-    is_test = _doctest_lines(before), _doctest_lines(after)
-    for tag, *places in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        first, second = slice(*places[:2]), slice(*places[2:])
-        if tag != "equal" and not all((*is_test[0][first], *is_test[1][second])):
-            return False
-    return True
-
-
-def _doctest_lines(lines: Sequence[str]) -> list[bool]:
-    """Return for each line whether it is part of a doctest: from its prompt to the next blank line."""
-    inside, flags = False, []
-    for line in lines:
-        text = line.strip()
-        inside = text.startswith(">>>") or (inside and bool(text) and not text.startswith(('"""', "'''")))
-        flags.append(inside)
-    return flags
-
-
 def _contents(
     draft: CopyDraft, row: SourceRow, layout: TaskLayout, shown: Sequence[str], key: str
 ) -> tuple[TaskContent, ...]:
@@ -445,8 +426,4 @@ def _contents(
 
 
 def _compiles(row: Mapping[str, object], layout: TaskLayout) -> bool:
-    try:
-        compile(scored_text(row, replace(layout, statement=())) + layout.end, "<copy>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return compiles(scored_text(row, replace(layout, statement=())) + layout.end)

@@ -45,9 +45,9 @@ class NameSources:
         rest = UNRELATED if self.unrelated else SYNONYMS
         return f"{OWN}, else {rest}" if self.listed else rest
 
-    def pool(self, task: str) -> NamePool:
-        """Return the pool of a task."""
-        others: NamePool = DictionaryPool() if self.unrelated else ClosePool()
+    def pool(self, task: str, public: frozenset[str] = frozenset()) -> NamePool:
+        """Return the pool of a task; prose, examples or callers use the public names."""
+        others: NamePool = DictionaryPool() if self.unrelated else ClosePool(public)
         alternatives = (self.listed or {}).get(task)
         return ListedNames(alternatives, others) if alternatives else others
 
@@ -55,6 +55,13 @@ class NameSources:
         """Return the names whose new names say the same, so that they may replace them in prose too."""
         listed = frozenset((self.listed or {}).get(task, ()))
         return listed if self.unrelated else listed.union(in_signatures)
+
+    def fixed(self, task: str, mentioned: Iterable[str]) -> frozenset[str]:
+        """Return the names that stay: letters that prose mentions, as n in "the n-th", mean what they always do."""
+        if self.unrelated:
+            return frozenset()
+        letters = {name for name in mentioned if len(name) == 1}
+        return frozenset(letters.difference((self.listed or {}).get(task, ())))
 
     def check(self, task: str, changing: Collection[str]) -> None:
         """Make sure that every name of the author's list can change.

@@ -1,9 +1,10 @@
 """The copies of a release, scored by the models that are compared, and the tests of versions and of single tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from assay.release import statistic
 from assay.release.secret_values import Publication, Secret, SecretTask
 from assay.release.settings import LEAST_COPIES, ReleaseTestSettings
 from assay.release.statistic import LotTest
+from assay.release.text_alone import WRITTEN, characters_alike
 from assay.reports import number_of
-from assay.scoring import log_likelihoods, shared_prefixes, written_names
+from assay.scoring import log_likelihoods
 from assay.types import Float64Array, Generator, LogProbScorer
 
 LEAST_TASKS = 5
@@ -33,22 +35,30 @@ class VersionTest:
     Attributes:
         number: of the version.
         day: of its publication.
-        names: test of the names.
-        content: test of the content; None where no task has a choice of contents.
+        names: test of the names; None for a model that gives text alone.
+        content: test of the content; None where too few tasks have a choice of contents.
         adjusted: p-value of the names, adjusted over the log; None without a full log.
         content_adjusted: the same of the content.
-        first: tasks (or clusters) whose published copy ranks first.
+        first: tasks (or clusters) whose published copy ranks first; by its content, for text alone.
         memorised: lower bound of the tasks that the model knows.
     """
 
     number: int
     day: str
-    names: LotTest
+    names: LotTest | None
     content: LotTest | None
     adjusted: float | None
     content_adjusted: float | None
     first: int
     memorised: int
+
+    @property
+    def decisive(self) -> tuple[LotTest, float | None]:
+        """The test that the answer rests on, and its adjusted p-value: of the names, else of the content."""
+        if self.names is None and self.content is not None:
+            return self.content, self.content_adjusted
+        assert self.names is not None  # noqa: S101  a version has one of the two
+        return self.names, self.adjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +78,14 @@ class TaskTexts:
         task: of the release.
         sets: version → numbers of the copies that are compared, the published one among them.
         texts: version → their texts; empty where the task has fewer copies than others.
+        places: version → place of the published one among them.
         contents: version → texts of the contents that it could have had.
     """
 
     task: SecretTask
     sets: Mapping[int, list[int]]
     texts: Mapping[int, list[str]]
+    places: Mapping[int, int]
     contents: Mapping[int, list[str]]
 
 
@@ -83,6 +95,7 @@ class ReleasedCopies:
 
     Attributes:
         secret: of the release.
+        access: "gray": copies with other names; "black": contents, which text alone can show.
         models: the tested one, then its parents.
         tasks: that take part; those that a model rejects are left out.
         refused: their number.
@@ -91,6 +104,7 @@ class ReleasedCopies:
     """
 
     secret: Secret
+    access: str
     models: Sequence[Generator | LogProbScorer]
     tasks: Sequence[TaskTexts]
     refused: int
@@ -117,18 +131,23 @@ class ReleasedCopies:
             DataError: too few copies or tasks can be compared.
             ModelError: a model cannot be run.
         """
-        has_contents = tranche is None and settings.access == "gray"
-        tasks = [_texts_of(secret, task, tranche, has_contents=has_contents) for task in secret.committed.tasks]
-        size = max(len(entry.sets[1]) for entry in tasks)
-        if size < LEAST_COPIES:
-            raise DataError(f"{secret.path}: {size} copies are left to compare, expected {LEAST_COPIES}")
-        whole = [entry if len(entry.sets[1]) == size else _without_texts(entry) for entry in tasks]
-        scores = _scores(models, whole, settings.access)
+        if settings.access == "black":
+            tasks = _tasks_by_content(secret)
+            size = len(tasks[0].sets[1])
+            whole, scores = tasks, _written(models, tasks)
+        else:
+            tasks = [_texts_of(secret, task, tranche) for task in secret.committed.tasks]
+            size = max(len(entry.sets[1]) for entry in tasks)
+            if size < LEAST_COPIES:
+                raise DataError(f"{secret.path}: {size} copies are left to compare, expected {LEAST_COPIES}")
+            whole = [entry if len(entry.sets[1]) == size else replace(entry, texts={}) for entry in tasks]
+            scores = _likelihoods(models, whole)
         comparable = [entry for entry in whole if entry.texts and _are_scored(chain(*entry.texts.values()), scores)]
         if len(comparable) < min(LEAST_TASKS, len(tasks)):
             raise DataError(f"{len(comparable)} of {len(tasks)} tasks could be scored, expected at least {LEAST_TASKS}")
         return cls(
             secret=secret,
+            access=settings.access,
             models=models,
             tasks=comparable,
             refused=len(tasks) - len(comparable),
@@ -142,13 +161,13 @@ class ReleasedCopies:
 
     def _version_test(self, version: Publication) -> VersionTest:
         number = version.number
-        rows = [entry.texts[number] for entry in self.tasks]
-        names, first, clusters = self._test(self.scores, tasks=self.tasks, rows=rows, lots=self._lots(number))
+        result, first, clusters = self._published_test(number, self.scores)
+        by_names = self.access == "gray"
         return VersionTest(
             number=number,
             day=version.day,
-            names=names,
-            content=self._content_test(number),
+            names=result if by_names else None,
+            content=self._content_test(number) if by_names else result,
             adjusted=None,
             content_adjusted=None,
             first=first,
@@ -159,13 +178,13 @@ class ReleasedCopies:
         """Return the p-value of the first parent itself, in the first version; None without a parent."""
         if len(self.scores) == 1:
             return None
-        number = self.secret.versions[0].number
-        rows = [entry.texts[number] for entry in self.tasks]
-        return self._test(self.scores[1:2], tasks=self.tasks, rows=rows, lots=self._lots(number))[0].p_value
+        return self._published_test(self.secret.versions[0].number, self.scores[1:2])[0].p_value
 
-    def _lots(self, number: int) -> list[int]:
-        """Return the place of the published copy in the set of each task."""
-        return [entry.sets[number].index(self.secret.lot(entry.task.cluster, number)) for entry in self.tasks]
+    def _published_test(self, number: int, scores: Sequence[TextScores]) -> tuple[LotTest, int, int]:
+        """Return what `_test` does of the texts of one version."""
+        rows = [entry.texts[number] for entry in self.tasks]
+        lots = [entry.places[number] for entry in self.tasks]
+        return self._test(scores, tasks=self.tasks, rows=rows, lots=lots)
 
     def _test(
         self,
@@ -200,20 +219,50 @@ class ReleasedCopies:
         return self._test(self.scores, tasks=tasks, rows=[entry.contents[number] for entry in tasks], lots=lots)[0]
 
 
-def _texts_of(secret: Secret, task: SecretTask, tranche: int | None, *, has_contents: bool) -> TaskTexts:
-    """Return the copies of a task that are compared, in each version."""
+def _texts_of(secret: Secret, task: SecretTask, tranche: int | None) -> TaskTexts:
+    """Return the copies of a task that are compared, in each version; a server gets no contents."""
     sets: dict[int, list[int]] = {}
     texts: dict[int, list[str]] = {}
+    places: dict[int, int] = {}
     contents: dict[int, list[str]] = {}
     for version in secret.versions:
         number = version.number
         sets[number] = _members(secret, task=task, number=number, tranche=tranche)
         texts[number] = _copies(secret, task=task, members=sets[number], number=number)
-        contents[number] = []
-        if has_contents:
-            scored = partial(secret.scored, task, secret.lot(task.cluster, number))
-            contents[number] = list(map(scored, range(secret.contents_of(task.cluster))))
-    return TaskTexts(task, sets=sets, texts=texts, contents=contents)
+        places[number] = sets[number].index(secret.lot(task.cluster, number))
+        contents[number] = _contents_of(secret, task, number) if tranche is None else []
+    return TaskTexts(task, sets=sets, texts=texts, places=places, contents=contents)
+
+
+def _contents_of(secret: Secret, task: SecretTask, number: int) -> list[str]:
+    """Return the published copy of a task with each content that it could have had."""
+    scored = partial(secret.scored, task, secret.lot(task.cluster, number))
+    return list(map(scored, range(secret.contents_of(task.cluster))))
+
+
+def _tasks_by_content(secret: Secret) -> list[TaskTexts]:
+    """Return the tasks whose content the lot chose, with their contents: those with the usual number of them.
+
+    Raises:
+        DataError: too few tasks have a choice.
+    """
+    by_width: dict[int, list[TaskTexts]] = {}
+    numbers = list(map(attrgetter("number"), secret.versions))
+    for task in secret.committed.tasks:
+        width = secret.contents_of(task.cluster)
+        texts = {number: _contents_of(secret, task, number) for number in numbers}
+        places = {number: secret.content_lot(task.cluster, number) for number in numbers}
+        sets = {number: list(range(width)) for number in numbers}
+        # two contents that look alike to a model are no choice
+        if width > 1 and len(set(texts[numbers[0]])) == width:
+            by_width.setdefault(width, []).append(TaskTexts(task, sets=sets, texts=texts, places=places, contents={}))
+    tasks = max(by_width.values(), key=len, default=[])
+    if len(tasks) < LEAST_TASKS:
+        raise DataError(
+            f"{secret.path}: the lot chose examples or their order in {number_of(len(tasks), 'task')}, expected "
+            f"{LEAST_TASKS} or more for --access black; --access gray compares names"
+        )
+    return tasks
 
 
 def _members(secret: Secret, task: SecretTask, number: int, tranche: int | None) -> list[int]:
@@ -231,34 +280,24 @@ def _copies(secret: Secret, task: SecretTask, members: Iterable[int], number: in
     return [secret.scored(task, index, content) for index in members]
 
 
-def _without_texts(entry: TaskTexts) -> TaskTexts:
-    return TaskTexts(entry.task, sets=entry.sets, texts={}, contents=entry.contents)
+def _likelihoods(models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts]) -> list[dict[str, float]]:
+    """Return the log-likelihood of each text under each model."""
+    texts: dict[str, None] = {}
+    for entry in tasks:
+        for contents in (*entry.texts.values(), *entry.contents.values()):
+            texts |= dict.fromkeys(contents if len(contents) > 1 else ())
+    inform(f"{number_of(len(models), 'model')} will read {number_of(len(texts), 'text')} once each")
+    return [log_likelihoods(model, list(texts)) for model in models]
 
 
-def _scores(
-    models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts], access: str
-) -> list[dict[str, float]]:
-    """Return the value of each text under each model.
-
-    Raises:
-        DataError: the text that all copies of a task share shows nothing of the task.
-    """
-    sets = [list(dict.fromkeys(chain(*entry.texts.values()))) for entry in tasks]
-    if access == "gray":
-        others: list[str] = []
-        for entry in tasks:
-            for contents in entry.contents.values():
-                others += contents if len(contents) > 1 else ()
-        count = len({*chain(*sets), *others})
-        inform(f"{number_of(len(models), 'model')} will read {number_of(count, 'text')} once each")
-        return [log_likelihoods(model, [*chain(*sets), *others]) for model in models]
-    prompts = shared_prefixes(sets)
-    if not any(prompts):
-        raise DataError(
-            "black-box access sends what all copies of a task share, and here that holds nothing of the tasks; "
-            "expected --access gray"
-        )
-    return [written_names(model, sets, prompts) for model in models]
+def _written(models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts]) -> list[dict[str, float]]:
+    """Return for each content how much of it each model writes."""
+    contents = list(chain.from_iterable(entry.texts.values() for entry in tasks))
+    inform(
+        f"{number_of(len(models), 'model')} will continue {number_of(len(contents), 'public prompt')} once each, "
+        f"{WRITTEN} tokens at most"
+    )
+    return [characters_alike(model, contents) for model in models]
 
 
 def _are_scored(texts: Iterable[str], scores: Sequence[TextScores]) -> bool:

@@ -27,7 +27,7 @@ class ReleaseSettings(Settings):
             metavar="N",
             common=True,
         ),
-    ] = 20
+    ] = 10
     names: Annotated[
         str | None,
         Setting(
@@ -72,7 +72,7 @@ class ReleaseTestSettings(Settings):
     PANEL: ClassVar[str] = ""
     access: Annotated[
         ReleaseAccess,
-        Setting("gray: token probabilities; black: text alone, prompts are what all copies share.", common=True),
+        Setting("gray: token probabilities; black: text alone, which sends public text and finds less.", common=True),
     ] = "gray"
     parent: Annotated[
         tuple[str, ...],

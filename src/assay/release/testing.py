@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from assay.models import (
     CachedLogProbScorer,
     ModelSettings,
     StatisticsCache,
+    cached_generator,
     cached_scorer,
     display_name,
     is_server,
@@ -65,6 +67,7 @@ class ReleaseTest(TabularResult):
         parent_p: p-value of the first parent itself; None without one.
         refused: tasks of which the model rejected a copy, or that share no prefix.
         spent: tranche that the server of the model has received; None where nothing secret was sent.
+        naming: where the names of the copies come from, in words.
     """
 
     model: str
@@ -86,6 +89,7 @@ class ReleaseTest(TabularResult):
     parent_p: float | None = None
     refused: int = 0
     spent: int | None = None
+    naming: str = ""
 
     @property
     def strongest(self) -> VersionTest:
@@ -135,7 +139,8 @@ def run_release_test(
             value, tranche = _spent(value, path, display_name(server), allowed=settings.spend)
         models = _models(model, settings, opened or ModelSettings())
         # a model in memory may be trained on between two runs, and a server gets fresh copies each time
-        with _resumable(path, models, kept=isinstance(model, str) and server is None) as scorers:
+        kept = isinstance(model, str) and tranche is None
+        with _resumable(path, models, access=settings.access, kept=kept) as scorers:
             copies = ReleasedCopies.scored(value, settings=settings, models=scorers, tranche=tranche)
             value, versions = _logged(value, versions=copies.versions(), model=name, settings=settings)
             single: tuple[TaskTest, ...] = ()
@@ -162,6 +167,7 @@ def run_release_test(
         parent_p=copies.parent_p(),
         refused=copies.refused,
         spent=tranche,
+        naming=value.committed.naming,
         log=value.log_state,
     )
 
@@ -170,10 +176,13 @@ def _server_in(model: str | Generator | LogProbScorer, settings: ReleaseTestSett
     """Return the first model that is asked over the network; None where all run on this machine.
 
     Raises:
-        DataError: single tasks are to be tested, and their copies would leave this machine.
+        DataError: single tasks are to be tested, and their copies would leave this machine; or copies may be spent
+            where none is sent.
     """
     name = model if isinstance(model, str) else model.name
     server = next(filter(is_server, (name, *settings.parent)), None)
+    if settings.spend and (server is None or settings.access == "black"):
+        raise DataError("--spend: no secret copy would be sent to a server, expected the command without it")
     if settings.tasks and (server is not None or settings.access == "black"):
         raise DataError("single tasks take up to 1,000 secret copies each, expected a model on this machine")
     return server
@@ -225,7 +234,7 @@ def _uncached(model: Generator | LogProbScorer) -> Generator | LogProbScorer:
 
 @contextmanager
 def _resumable(
-    secret: Path, models: Sequence[Generator | LogProbScorer], *, kept: bool
+    secret: Path, models: Sequence[Generator | LogProbScorer], *, access: str, kept: bool
 ) -> Iterator[list[Generator | LogProbScorer]]:
     """Keep what models compute in a private folder beside the secret: a killed test goes on when it is repeated.
 
@@ -243,18 +252,25 @@ def _resumable(
         raise DataError(f"{folder} is a link; expected a folder of this test, or nothing")
     folder.mkdir(mode=0o700, exist_ok=True)
     with StatisticsCache(folder / "scores.sqlite") as cache:
-        yield [cached_scorer(model, cache) if isinstance(model, LogProbScorer) else model for model in models]
+        yield list(map(partial(_cached, cache, access), models))
     shutil.rmtree(folder)
+
+
+def _cached(cache: StatisticsCache, access: str, model: Generator | LogProbScorer) -> Generator | LogProbScorer:
+    if access == "gray":
+        return cached_scorer(model, cache) if isinstance(model, LogProbScorer) else model
+    digest = getattr(model, "digest", None)
+    return cached_generator(model, cache, digest=digest) if digest and isinstance(model, Generator) else model
 
 
 def _strongest(versions: Sequence[VersionTest]) -> VersionTest:
     """Return the version with the smallest p-value."""
-    return min(versions, key=lambda version: version.names.p_value)
+    return min(versions, key=lambda version: version.decisive[0].p_value)
 
 
 def _is_proof(secret: Secret, versions: Sequence[VersionTest]) -> bool:
     """Return True if the lot proves that the publication was trained on."""
-    adjusted = _strongest(versions).adjusted
+    _, adjusted = _strongest(versions).decisive
     return secret.committed.valid and adjusted is not None and adjusted <= PROOF_LEVEL
 
 
@@ -316,8 +332,8 @@ def evidence_of_release(
     result = run_release_test(model, secret, ReleaseTestSettings(tasks=True), proven_only=True)
     best = result.strongest
     shown = ReleaseEvidence(
-        p_value=best.names.p_value,
-        adjusted_p_value=best.adjusted,
+        p_value=best.decisive[0].p_value,
+        adjusted_p_value=best.decisive[1],
         named={task.id: task.q_value for task in result.named},
         memorised=best.memorised,
         tasks=result.tasks,
@@ -357,7 +373,7 @@ def _logged(
     adjusted = _adjusted(secret, placebo=settings.placebo) if is_full else {}
     judged = []
     for version, place in zip(versions, places, strict=True):
-        names = adjusted.get(place["names"])
+        names = adjusted.get(place.get("names", -1))
         content = adjusted.get(place.get("content", -1))
         judged.append(replace(version, adjusted=names, content_adjusted=content))
     return secret, tuple(judged)

@@ -27,6 +27,7 @@ from assay.scan.shapes import sisters_name
 T = TypeVar("T")
 
 _PACKERS: dict[str | None, Any] = {
+    # no time of writing in the header (RFC 1952, MTIME 0): the same rows give the same bytes
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="wb", mtime=0),
     "bzip2": partial(bz2.BZ2File, mode="wb"),
     "xz": partial(lzma.LZMAFile, mode="wb"),
@@ -97,11 +98,13 @@ def _array_without(rows: Collection[int], stream: BufferedReader) -> Iterator[by
         if number not in rows:
             yield f"{between}{json.dumps(item, ensure_ascii=False)}".encode("utf-8", "surrogatepass")
             between = ",\n"
-    yield b"[]\n" if between == "[" else b"]\n"
+    # of an array that lost every item, even the bracket is still to come
+    yield between.strip(",\n").encode() + b"]\n"
 
 
 def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
     """Yield the lines with their row, the longest in pieces."""
+    # pieces of a line have one number, so that a line of any length is kept or left out as a whole
     number = 1
     for piece in iter(partial(stream.readline, LONGEST_LINE), b""):
         yield number, piece
@@ -115,7 +118,8 @@ def _numbered_records(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
         if record == BROKEN:
             return
         number += bool(record)
-        yield number if record else 0, line
+        # no row has the number 0: what is not a record is never left out
+        yield number * bool(record), line
 
 
 @contextmanager
@@ -133,8 +137,10 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415  slow to import, and few files are Parquet
 
     file = pq.ParquetFile(place)
-    column = file.metadata.row_group(0).column(0).compression if file.num_row_groups else "snappy"
-    compression = "none" if column == "UNCOMPRESSED" else column.lower()
+    compression = "snappy"
+    if file.num_row_groups:
+        # the writer takes other names than the metadata give: NONE in place of UNCOMPRESSED
+        compression = file.metadata.row_group(0).column(0).compression.replace("UNCOMPRESSED", "none")
     first = 1
     with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
         for table in _until_fault(map(file.read_row_group, range(file.num_row_groups))):
@@ -144,9 +150,13 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
 
 def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool) -> None:
     with pa.memory_map(str(place)) as mapped:
-        reader = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
-        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
-        opened = pa.ipc.new_file if is_file else pa.ipc.new_stream
+        if is_file:
+            reader, opened = pa.ipc.open_file(mapped), pa.ipc.new_file
+            # a file has random access, and its reader is no iterator
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        else:
+            reader, opened = pa.ipc.open_stream(mapped), pa.ipc.new_stream
+            batches = iter(reader)
         first = 1
         with opened(out, reader.schema) as written:
             for batch in _until_fault(batches):
@@ -177,6 +187,7 @@ def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
 
 
 def _tar_members(place: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    # "r|" reads forward only, as a packed stream must be read; links and folders have no content
     with place.open("rb") as raw, decompressed(raw) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             content = None

@@ -62,6 +62,8 @@ def _(scanned: CorpusScan) -> Report:
 
 
 def _answer(scanned: CorpusScan) -> Answer:
+    # the order of the answers: what was found stands whatever was not read; what was not read leaves open what was not
+    # found; and a text that is too short tells nothing even where all was read
     holders, short = scanned.tasks("found"), scanned.tasks("too short to tell")
     read = f"{', '.join(starmap('{} ({:,})'.format, scanned.shapes.items()))} in " + number_of(scanned.files, "file")
     if scanned.evidence.unread:
@@ -72,7 +74,7 @@ def _answer(scanned: CorpusScan) -> Answer:
         because = f"{number_of(scanned.rows, 'row')} or files of the corpus hold tasks of the benchmark."
         if scanned.clean is not None:
             because += f" {scanned.clean} has the corpus without them"
-            because += f" and without {scanned.skipped:,} that were not read." if scanned.skipped else "."
+            because += f" and without {scanned.skipped:,} that were not read" * bool(scanned.skipped) + "."
         return Answer("Found", because=because, measured=measured, next_step=_next_step(scanned))
     if scanned.evidence.unread:
         return Answer(
@@ -151,7 +153,7 @@ class _ShownPlace:
     def task(self) -> str:
         """The task, and those that share its text here."""
         shared = self.places[0].shared_with
-        return f"{self.task_id} (shares text with {shared})" if shared else self.task_id
+        return self.task_id + f" (shares text with {shared})" * bool(shared)
 
     def listed(self, name: str) -> str:
         """Return what the places say, each once: "docstring, solution"."""
@@ -167,6 +169,7 @@ def _shown_places(scanned: CorpusScan) -> list[_ShownPlace]:
     rows: dict[tuple[object, ...], list[ScanPlace]] = {}
     for task in scanned.tasks("found"):
         for place in task.places:
+            # a plain file has no row; 0 sorts beside numbers, and None would not
             rows.setdefault((place.source, place.row or 0, task.benchmark, task.task_id), []).append(place)
     return [_ShownPlace(str(key[-1]), tuple(rows[key])) for key in sorted(rows)]
 
@@ -198,6 +201,7 @@ def _side_by_side(pair: tuple[str, ScanPlace]) -> Juxtaposition:
 
 
 def _lines_of(text: str) -> set[str]:
+    # indentation and spaces differ in a reformatted copy: the lines are shared all the same
     return {" ".join(line.split()) for line in text.splitlines()}
 
 

@@ -8,8 +8,8 @@ row that is read alone never claims more than the scan did.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import groupby, islice, repeat
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -99,11 +99,16 @@ class ScanEvidence:
     @property
     def benchmarks(self) -> tuple[str, ...]:
         """Names of the benchmarks, in their order."""
-        return tuple(dict.fromkeys(task.benchmark for task in self.tasks))
+        return tuple(dict.fromkeys(map(attrgetter("benchmark"), self.tasks)))
 
 
-_PLACE_COLUMNS = tuple(column.name for column in fields(ScanPlace))
+_PLACE_COLUMNS = tuple(map(attrgetter("name"), fields(ScanPlace)))
 _EMPTY_PLACE: dict[str, object] = dict.fromkeys(_PLACE_COLUMNS) | {"part": ""}
+
+
+def inside_archive(source: str, member: str) -> str:
+    """Return the place of a member of an archive: `data.tar!a/b.py`; the file itself without a member."""
+    return source + f"!{member}" * bool(member)
 
 
 def check_evidence(path: Path | None) -> None:
@@ -154,6 +159,7 @@ def _write_parquet(file: Any, rows: Iterable[Mapping[str, object]]) -> None:  # 
     numbers = {"share": pa.float64()}
     numbers |= dict.fromkeys(("format", "row", "first_line", "last_line", "texts_compared", "not_read"), pa.int64())
     names = ("format", "benchmark", "task_id", "status", *_PLACE_COLUMNS, "texts_compared", "not_read")
+    # stated and not inferred: a group of rows without a place would get columns of type null
     schema = pa.schema([(name, numbers.get(name, pa.string())) for name in names])
     remaining = iter(rows)
     with pq.ParquetWriter(file, schema) as table:
@@ -167,11 +173,12 @@ def read_evidence(path: Path) -> ScanEvidence:
     Raises:
         DataError: the file cannot be read, is not evidence of a scan, is of a later version, or holds no task.
     """
-    rows = list(map(_checked, read_rows(path, lambda _: None), iter(lambda: path, None)))
+    rows = list(map(_checked, read_rows(path, lambda _: None), repeat(path)))
     if not rows:
         raise DataError(f"{path}: no rows, expected the evidence that `assay scan -o` writes")
     tasks: dict[tuple[str, str], TaskEvidence] = {}
     for (benchmark, task_id), group in groupby(rows, itemgetter("benchmark", "task_id")):
+        # rows of one task stand together, as they were written: a task that comes again is of another scan
         lines = list(group)
         places = tuple(map(_place, filter(itemgetter("part"), lines)))
         if (benchmark, task_id) in tasks or (lines[0]["status"] == "found") != bool(places):
@@ -208,7 +215,9 @@ _PLACE_TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _checked(row: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    expected = dict(_TYPES) if not row.get("part") else {**_TYPES, **_PLACE_TYPES}
+    expected = dict(_TYPES)
+    if row.get("part"):
+        expected.update(_PLACE_TYPES)
     wrong = [name for name, kind in expected.items() if name not in row or not isinstance(row[name], kind)]
     if wrong:
         raise DataError(

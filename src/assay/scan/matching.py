@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ FEW, SURE_FEW = 25, 80.0
 """Tokens below which a whole part needs more bits: with other names, everybody writes a few lines alike."""
 SURE_SHARE: Mapping[UnitForm, float] = {"words": 120.0, "tokens": 120.0}
 """Bits from which a share of a part is no chance."""
+# a text is tested against one bit of each run's hash before its search: 8 KiB stay in the first cache
 LOOKUP = np.uint64(1 << 13)
 RUN_COST = 14.0
 """Bits that a run costs: it could begin anywhere in the stretch, and idioms of a few units are everywhere."""
@@ -110,9 +112,11 @@ class PartUnits:
     def bits(self) -> Float32Array:
         """Bits of each unit, few at the end of a run that the part has before."""
         bits = rarity(self.form).of(self.units.hashes)
+        # `unique` gives the first place of each run: every other place is a repetition
         _, before = np.unique(self.fine, return_index=True)
         repeated = np.ones(len(self.fine), np.bool_)
         repeated[before] = False
+        # a view: a run that begins at unit i ends at the unit i + width - 1, whose bits are lowered in place
         tail = bits[FINE[self.form] - 1 :]
         tail[repeated] = np.minimum(tail[repeated], REPEATED_BITS)
         return bits
@@ -120,6 +124,7 @@ class PartUnits:
     @cached_property
     def sums(self) -> Float64Array:
         """Bits before each unit, and of all."""
+        # the bits of a stretch are the difference of two entries, whatever its length
         return np.append(0.0, np.cumsum(self.bits, dtype=np.float64))
 
     @property
@@ -181,6 +186,7 @@ def _rare_runs(part: PartUnits) -> WeighedRuns:
         return np.empty(0, np.uint64), np.empty(0, np.int32)
     sums = np.convolve(part.bits, np.ones(RUN[part.form], np.float32), "valid")
     runs, first = np.unique(run_hashes(part.text, part.form), return_index=True)
+    # the rarer half at least, so that a part of idioms alone can still be found
     is_rare = sums[first] >= min(RARE[part.form], float(np.median(sums)))
     return runs[is_rare], np.maximum(1, sums[first[is_rare]]).astype(np.int32)
 
@@ -251,13 +257,15 @@ class Matcher:
         A task often resembles another one of its benchmark. Where a text holds more of the other one around the same
         place, and this part not in full, the other one alone is there.
         """
-        names = [self.tasks[stretch.part.task].benchmark for stretch in stretches]
-        for name in dict.fromkeys(names):
-            own = [stretch for stretch, benchmark in zip(stretches, names, strict=True) if benchmark == name]
+        by_benchmark: dict[str, list[CoveredPart]] = defaultdict(list)
+        for stretch in stretches:
+            by_benchmark[self.tasks[stretch.part.task].benchmark].append(stretch)
+        for own in by_benchmark.values():
             kept = list(map(text.kept_share, own))
             inside, better = _inside_others(own), _better_than(own, kept)
             for at, stretch in enumerate(own):
                 if kept[at] * stretch.share == 1 or not np.any(inside[at] & better[at]):
+                    # either lies in the other: both tasks have this text
                     others = dict.fromkeys(own[other].part.task for other in np.flatnonzero(inside[at] | inside[:, at]))
                     ids = [self.tasks[other].id for other in others if other != stretch.part.task]
                     yield stretch, ", ".join(ids[:MOST_NAMED])
@@ -273,6 +281,7 @@ def _inside_others(stretches: Sequence[CoveredPart]) -> BooleanArray:
 
 def _better_than(stretches: Sequence[CoveredPart], kept: Sequence[float]) -> BooleanArray:
     """Return whether another stretch, the column, says more than one, the row: in words, or with more bits."""
+    # bits of words and of tokens come from different tables, so only stretches of one form are compared by them
     bits = np.array([stretch.bits for stretch in stretches]) * kept
     is_blind = np.array([stretch.part.form == "tokens" for stretch in stretches])
     has_more = np.equal.outer(is_blind, is_blind) & (bits[None, :] > MORE_BITS * bits[:, None])
@@ -332,8 +341,8 @@ class JudgedText:
     def _together(self, task: ScannedTask, stretches: Sequence[CoveredPart]) -> list[CoveredPart]:
         """Return the short parts that are sure together, with the name of the function; none otherwise."""
         apart = [stretch for stretch in stretches if stretch.share >= WHOLE and stretch.bits >= SHORT_BITS]
-        bits = sum(stretch.bits for stretch in apart)
-        # the name counts beside a part alone: by itself it may be anybody's
+        bits = sum(map(attrgetter("bits"), apart))
+        # the name counts beside a part alone: by itself it may be anybody's; tests hold it already
         if apart and task.entry and all(stretch.part.name != "tests" for stretch in apart):
             entry = UnitSequence.of(task.entry.encode(), "words").hashes
             if np.isin(entry, self.words.units.hashes).all():
@@ -342,7 +351,7 @@ class JudgedText:
 
     def stretch(self, part: PartUnits) -> CoveredPart | None:
         """Return the stretch of the text that covers most of a part; None where it repeats nothing that is rare."""
-        judged = self.words if part.form == "words" else self.tokens
+        judged: JudgedUnits = getattr(self, part.form)
         units = judged.units
         begin, end, lead, gain = _common_runs(judged.runs, part.lookup, part.sums, FINE[part.form])
         if not len(gain):
@@ -350,6 +359,7 @@ class JudgedText:
         chosen, covered = _cover((begin, end, lead, gain), part.bits, _widest(part))
         if not chosen.any():
             return None
+        # a run lies `lead` units later in the text than in the part, which gives its place there
         inside = np.flatnonzero(covered)
         at, to = int((begin + lead)[chosen].min()), int((end + lead)[chosen].max())
         return CoveredPart(
@@ -377,11 +387,14 @@ class JudgedText:
         ours, theirs = self._texts(stretch)
         first_line = self.text.count(b"\n", 0, stretch.first) + 1
         how = _how(stretch, ours, theirs)
-        kept = self.kept_share(stretch) if how == "reformatted" else 1.0
+        share = stretch.share
+        if how == "reformatted":
+            # words are all there, and marks may differ: the share tells `a + b` from `a - b`
+            share *= self.kept_share(stretch)
         return ScanPlace(
-            part="tests" if stretch.part.name == "test_patch" else stretch.part.name,
+            part=stretch.part.name,
             how=how,
-            share=round(stretch.share * kept, 4),
+            share=round(share, 4),
             source="",
             row=None,
             first_line=first_line,
@@ -435,10 +448,12 @@ def _common_runs(
     Returns:
         begin and end in the part, how much later they are in the text, and bits above the cost.
     """
+    # room doubles when it is full, so that a text with many runs costs a linear number of copies
     runs, gains, count = np.empty((3, 64), np.int64), np.empty(64), 0
     for ours in range(len(text)):
         if not part.marks[text[ours] % LOOKUP]:
             continue
+        # every place of the part that begins alike, since a repeated idiom may go on differently
         at = np.searchsorted(part.ascending, text[ours])
         while at < len(part.ascending) and part.ascending[at] == text[ours]:
             theirs, size = part.order[at], 1
@@ -470,12 +485,14 @@ def _cover(
     Returns:
         bool per run, and bool per unit of the part: covered.
     """
+    # greedy: the heaviest run is chosen in any case, and every other one has to lie within the widest stretch around
+    # all that are chosen, so `low` and `high` only ever draw nearer
     begin, end, lead, gain = runs
     order = np.argsort(-gain)
     chosen, covered = np.zeros(len(begin), np.bool_), np.zeros(len(bits), np.bool_)
     heaviest = order[0]
     low, high = end[heaviest] + lead[heaviest] - widest, begin[heaviest] + lead[heaviest] + widest
-    for run in order[:500]:
+    for run in order[:500]:  # lighter ones hardly add to what these cover
         if begin[run] + lead[run] < low or end[run] + lead[run] > high:
             continue
         new = 0.0

@@ -59,6 +59,7 @@ def _known_bits(
     table: tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint8]], runs: NDArray[np.uint32], out: Float32Array
 ) -> None:
     keys, begins, bits = table
+    # the upper half of a key leads to a bucket of a few keys, which are passed one by one: faster than a binary search
     for place in range(len(runs)):
         at = begins[runs[place] >> np.uint32(16)]
         while at < len(keys) and keys[at] < runs[place]:
@@ -69,6 +70,7 @@ def _known_bits(
 
 def run_keys(hashes: UnitHashes, width: int) -> NDArray[np.uint32]:
     """Return the keys of all runs of `width` units, uint32 [n - width + 1]."""
+    # the width is added, so that runs of different lengths with one hash have different keys
     return (grams(hashes, width) + np.uint64(width)).astype(np.uint32)
 
 
@@ -104,7 +106,9 @@ def fit_rarity(
         for texts in projects:
             every_run = [grams(text, width) for text in texts]
             runs += every_run
-            contexts += [grams(text[:-1], width - 1) for text in texts] if width > 1 else []
+            if width > 1:
+                contexts += [grams(text[:-1], width - 1) for text in texts]
+            # each run once for a project: one that repeats itself is not many authors
             shared.append(np.unique(np.concatenate(every_run)))
         spread, projects_with = np.unique(np.concatenate(shared), return_counts=True)
         values, counts = np.unique(np.concatenate(runs), return_counts=True)
@@ -118,6 +122,7 @@ def fit_rarity(
             before, before_counts = np.unique(np.concatenate(contexts), return_counts=True)
             context_counts = before_counts[np.searchsorted(before, begins)]
         keys.append((values[kept] + np.uint64(width)).astype(np.uint32))
+        # −log₂ of the share of those that begin alike, in steps that a byte holds
         bits.append(np.clip(np.log2(context_counts / counts[kept]) * SCALE, 0, 255).astype(np.uint8))
     every, every_bits = np.concatenate(keys), np.concatenate(bits)
     order = np.argsort(every, kind="stable")

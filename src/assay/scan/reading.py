@@ -8,12 +8,12 @@ import lzma
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -125,10 +125,13 @@ class FileReader:
         suffixes = {suffix.lower() for suffix in place.suffixes}
         if place.name in STATE_FILES:
             return
+        # content first, then the name: archives and binary tables say what they are, lines and records do not
         if is_archive(place):
             yield from self._members(place)
-        elif head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM)):
-            yield from self._rows(self._table(place, "Parquet" if head.startswith(PARQUET) else "Arrow"))
+        elif head.startswith(PARQUET):
+            yield from self._rows(self._table(place, "Parquet"))
+        elif head.startswith((ARROW_FILE, ARROW_STREAM)):
+            yield from self._rows(self._table(place, "Arrow"))
         elif suffixes & DELIMITED:
             with unpacked(place) as stream:
                 yield from self._records(stream)
@@ -160,7 +163,11 @@ class FileReader:
                 yield from self._whole("a.json", stream.read(LONGEST_LINE + 1))
 
     def _line(self, line: bytes, number: int, member: str = "") -> Iterator[CorpusText]:
-        row = _object(line)
+        try:
+            row = _object(line, distinct_fields)
+        except DataError as fault:
+            self._skip(str(fault), member or number)
+            return
         if row is not None:
             yield from self._row(row, number, member)
         elif line.strip():
@@ -170,6 +177,9 @@ class FileReader:
         """Yield the rows of CSV; a record that does not fit the header costs itself, broken quoting the rest."""
         records = filter(itemgetter(1), csv_records(stream))
         header: list[str] = next(records, (b"", []))[1]
+        if len(set(header)) < len(header):
+            self._end("a column that stands twice")
+            return
         for number, (_, record) in enumerate(records, 1):
             if record == BROKEN:
                 self._end(f"broken quotes in row {number}: it and the rest of the file")
@@ -186,15 +196,18 @@ class FileReader:
     def _row(
         self, row: Mapping[str, Any], number: int | None, member: str = "", shape: str = ""
     ) -> Iterator[CorpusText]:
-        text = row_text(row, self.columns)
+        text, names = row_text(row, self.columns), ", ".join(self.columns)
         if not text.strip():
             if any(True for _ in row_fields(row, self.columns)):
                 self.shapes["empty texts"] += 1  # they were read, and can hold no task
             else:
-                names = f" {', '.join(self.columns)}" if self.columns else "s"
-                self._skip(f"no text in the column{names}", member or number or "")
+                self._skip(
+                    f"no text in the column {names}" if names else "no text in the columns", member or number or ""
+                )
             return
-        self.shapes[f"columns {', '.join(self.columns)}" if self.columns else shape or shape_of(row)] += 1
+        if names:
+            shape = f"columns {names}"
+        self.shapes[shape or shape_of(row)] += 1
         yield CorpusText(number, member, text=text.encode("utf-8", "surrogatepass"), value=row)
 
     def _table(self, place: Path, form: str) -> Iterator[Mapping[str, Any]]:
@@ -204,21 +217,24 @@ class FileReader:
 
     def _members(self, place: Path) -> Iterator[CorpusText]:
         members = Archive(place, str(place), LONGEST_LINE).files()
+        # the first two tell a WebDataset from a folder of files; sisters follow each other in it (its specification)
         first = list(islice(members, 2))
-        is_shard = archive_form(place) != "zip" and are_sisters([member.path for member in first])
+        is_shard = archive_form(place) != "zip" and are_sisters(list(map(attrgetter("path"), first)))
         for key, sisters in groupby(chain(first, members), lambda member: sisters_name(member.path)):
             row: dict[str, Any] = {}
             for member in sisters:
                 if isinstance(member, Skipped):
                     self._skip(member.reason, member.path)
                     continue
-                content = member.content.read(LONGEST_LINE + 1)
-                raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+                raw = member.content.read(LONGEST_LINE + 1)
+                if isinstance(raw, str):
+                    raw = raw.encode("utf-8", "surrogatepass")
                 if not is_shard:
                     yield from self._whole(member.path, raw, member.path)
                 elif reason := skip_by_bytes(raw, LONGEST_LINE):  # it stays with its sisters
                     self._count(reason, member.path)
                 else:
+                    # the ending names the column: 000017.txt is the column "txt" of the row 000017
                     ending = member.path.removeprefix(key.removesuffix("*"))
                     value = _object(raw) if ending.endswith("json") else None
                     row[ending] = decode_source(raw)[0] if value is None else value
@@ -233,11 +249,16 @@ class FileReader:
         if reason := skip_by_bytes(raw, LONGEST_LINE):
             self._skip(reason, member)
             return
-        document = parse_or_none(raw) if suffix in {".ipynb", ".json"} else None
+        try:
+            document = parse_or_none(raw, distinct_fields) if suffix in {".ipynb", ".json"} else None
+        except DataError as fault:
+            self._skip(str(fault), member)
+            return
         lines = raw.splitlines() if suffix in LINES and document is None else []
         if isinstance(document, dict):
             yield from self._row(document, None, member)
         elif isinstance(document, list):
+            # an array of numbers is one row: no number holds a task
             rows = document if any(isinstance(item, dict | list | str) for item in document) else [document]
             for number, row in enumerate(map(_row_of, rows), 1):
                 yield from self._row(row, number, member)
@@ -274,6 +295,7 @@ class _Bounded(io.RawIOBase):
 def unpacked(place: Path) -> Iterator[io.BufferedReader]:
     """Yield the bytes of a file, unpacked, as a stream that has lines."""
     with place.open("rb") as raw, decompressed(raw) as stream:
+        # a file that is not packed cannot be a bomb, and is read without a second buffer
         yield raw if stream is raw else io.BufferedReader(_Bounded(stream, raw), 1 << 20)
 
 
@@ -284,6 +306,7 @@ def json_form(place: Path) -> JsonForm:
         lines += (stream.readline(PIECE) for _ in range(FIRST_LINES))
     first, second = lines[0].removeprefix(codecs.BOM_UTF8).strip(), lines[1]
     if first.startswith(b"["):
+        # rows that are arrays themselves, one a line; a formatted array has a first line that is no JSON
         is_row = len(lines[0]) < LONGEST_LINE and parse_or_none(first) is not None
         return "lines" if is_row and second.strip() else "array"
     is_json = ".json" in map(str.lower, place.suffixes)
@@ -300,7 +323,8 @@ def array_items(stream: io.BufferedReader) -> Iterator[Any]:
     Raises:
         DataError: an item is broken, cut off, or too long.
     """
-    decode_item, decode_bytes = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    decode_item = json.JSONDecoder(object_pairs_hook=distinct_fields).raw_decode
+    decode_bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     text = decode_bytes.decode(stream.read1(PIECE)).lstrip("\ufeff \t\r\n")
     at, size = 1, PIECE  # after the bracket
     while True:
@@ -338,6 +362,7 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
     Raises:
         DataError: it is not text, or a line is too long.
     """
+    # one limit for the process, 128 KiB by default: it is only ever raised
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines, pieces = _csv_lines(stream), list[bytes]()
     for raw, text in lines:
@@ -347,6 +372,7 @@ def csv_records(stream: io.BufferedReader) -> Iterator[tuple[bytes, list[str]]]:
     else:
         return
 
+    # the reader takes as many lines as a record has; what it took since the last record is the record's bytes
     def texts() -> Iterator[str]:
         for piece, line in chain([(raw, text)], lines):
             pieces.append(piece)
@@ -374,18 +400,33 @@ def _csv_lines(stream: io.BufferedReader) -> Iterator[tuple[bytes, str]]:
         text.detach()  # who opened the stream closes it
 
 
-def parse_or_none(raw: bytes) -> Any | None:  # noqa: ANN401  as above
-    """Return the value of JSON; None for what is none."""
+def distinct_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object, of which a dict would keep the last of a name and hide the others.
+
+    Raises:
+        DataError: a name stands twice.
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise DataError("a field that stands twice")
+    return fields
+
+
+Pairs = Callable[[list[tuple[str, Any]]], object]
+
+
+def parse_or_none(raw: bytes, pairs: Pairs | None = None) -> Any | None:  # noqa: ANN401  as above
+    """Return the value of JSON, whose objects `pairs` makes; None for what is none."""
     try:
-        return parse_json(raw)
+        return parse_json(raw, pairs)
     except ValueError:
         return None
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
-    value = parse_or_none(line)
+def _object(line: bytes, pairs: Pairs | None = None) -> dict[str, Any] | None:
+    value = parse_or_none(line, pairs)
     if value is None and not is_utf8(line):  # the rest of a row is read where a character of it is broken
-        value = parse_or_none(line.decode("utf-8", "replace").encode())
+        value = parse_or_none(line.decode("utf-8", "replace").encode(), pairs)
     return value if isinstance(value, dict) else None
 
 

@@ -17,7 +17,7 @@ from assay.errors import DataError
 from assay.reports import TabularResult
 from assay.run import Run
 from assay.scan.cleaning import write_clean
-from assay.scan.evidence import ScanEvidence, ScanPlace, ScanStatus, TaskEvidence, write_evidence
+from assay.scan.evidence import ScanEvidence, ScanPlace, ScanStatus, TaskEvidence, inside_archive, write_evidence
 from assay.scan.matching import Matcher
 from assay.scan.reading import HUB
 from assay.scan.tasks import read_tasks
@@ -93,7 +93,8 @@ def scan_corpus(
     files, other = corpus_files(corpora)
     copies = None if clean is None else _CleanCopies(clean, _clean_targets(clean, files, corpora))
     matcher = Matcher(tasks, blind=blind)
-    run = Run.beside(out, "scan", force=True) if out is not None else None
+    run = None if out is None else Run.beside(out, "scan", force=True)
+    # what decides the evidence: a scan goes on only where all of it is the same
     settings = {
         "tasks": hashlib.sha256(json.dumps(encode(list(map(asdict, tasks)))).encode()).hexdigest(),
         "corpora": [*map(str, corpora)],
@@ -193,6 +194,7 @@ class _Sum:
         numbers = {"files": 1, "compared": result.compared, "size": result.size, "rows": len(result.rows)}
         self.numbers.update(numbers | {"more": result.more, "skipped": len(result.skipped)})
         for task, inside in result.places.items():
+            # files come in order, so the places that are kept do not depend on who read them
             kept = self.places.setdefault(task, [])
             self.numbers["more"] += max(0, len(kept) + len(inside) - MOST_PLACES)
             kept += inside[: MOST_PLACES - len(kept)]
@@ -201,11 +203,10 @@ class _Sum:
         """Return the answer."""
         evidence = []
         for number, task in enumerate(matcher.tasks):
-            status: ScanStatus = "not found" if number in matcher.tellable else "too short to tell"
             places = tuple(self.places.get(number, ()))
-            evidence.append(
-                TaskEvidence(task.benchmark, task_id=task.id, status="found" if places else status, places=places)
-            )
+            absent: ScanStatus = "not found" if number in matcher.tellable else "too short to tell"
+            status = "found" if places else absent
+            evidence.append(TaskEvidence(task.benchmark, task_id=task.id, status=status, places=places))
         numbers = self.numbers
         return CorpusScan(
             corpora=tuple(corpora),
@@ -273,4 +274,4 @@ def _clean_targets(clean: Path, files: Sequence[str], corpora: Sequence[str]) ->
 def _unread_place(source: str, where: int | str) -> str:
     if isinstance(where, int):
         return f"{source} row {where}"
-    return f"{source}!{where}" if where else source
+    return inside_archive(source, where)

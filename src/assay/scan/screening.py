@@ -54,7 +54,10 @@ def _bytes() -> UnitHashes:
     """Return for each byte its random bits, what it is, and 1 for a letter that is no digit."""
     table = np.zeros(256, np.uint64)
     for byte, kind in enumerate(CLASSES.tolist()):
-        lower = {CAPITAL: byte + 32, NO_LETTER: QUOTE if byte == SINGLE else byte}.get(kind, byte)
+        lower = byte + 32 * (kind == CAPITAL)
+        if byte == SINGLE:
+            lower = QUOTE
+        # the lowest 12 bits say what the byte is: one look-up answers every question about it
         random = int(mixed(np.uint64(lower + 1))) << 12 & (2**64 - 1)
         if kind in (LETTER, CAPITAL):
             table[byte] = random | 1 << LETTER_BIT | (byte not in b"0123456789")
@@ -98,6 +101,7 @@ def _fill(
             letter = bits >> np.uint64(LETTER_BIT) & ONE
             words[w] = value
             w += np.int64(inside & ~letter)
+            # 0 - letter is all ones for a letter and 0 for any other byte, which begins a new word
             value, inside = (value * STEP + bits) & (NONE - letter), letter
             if bits & IS_IDEOGRAPH:
                 words[w] = _three(letters, at)
@@ -149,6 +153,7 @@ def _reserved() -> NDArray[np.uint32]:
     """Return a table of the reserved words, the last bit for keywords; where two share a slot the longer is a name."""
     table = np.zeros(1 << RESERVED_BITS, np.uint32)
     words, tokens = np.empty(200, np.uint64), np.empty(200, np.uint64)
+    # the longest first, so that a shorter word takes a slot from it
     for word, is_keyword in sorted(reserved_words().items(), key=lambda pair: -len(pair[0])):
         letters = np.frombuffer(f"{word} ".encode(), np.uint8)
         _fill(letters, (0, len(letters)), np.zeros(3, np.uint64), (words, tokens), (0, 0))
@@ -164,9 +169,11 @@ def _without_names(tokens: UnitHashes, first: int, count: int, opens: bool) -> N
     """Replace names by one unit; `opens` says that a call opens after the last token."""
     for at in range(first, count):
         value = tokens[at]
+        # see STEP: a word whose count of letters is 0 has digits alone; marks have 0 there too
         if value & NO_NUMBER == NONE:
             continue
         word, reserved = np.uint32(value >> np.uint64(16)), RESERVED[value >> np.uint64(64 - RESERVED_BITS)]
+        # a member of a library is one only where it is called or follows a point: `list` alone is anybody's name
         is_called = tokens[at + 1] == CALL if at + 1 < count else opens
         is_member = is_called or (at > 0 and tokens[at - 1] == POINT)
         if (reserved ^ word) > LAST or not (is_member or reserved & LAST):
@@ -176,6 +183,7 @@ def _without_names(tokens: UnitHashes, first: int, count: int, opens: bool) -> N
 @compiled
 def _run_hashes(units: UnitHashes, count: int, width: int, runs: UnitHashes) -> int:
     """Write the hash of each run of `width` units (a cyclic polynomial); return their number."""
+    # each step turns the sum by 13 bits, so the oldest unit leaves it by XOR with itself, turned as often (Cohen 1997)
     oldest, rolling = np.uint64(13 * (width - 1) % 64), NONE
     for at in range(count):
         rolling = (rolling << np.uint64(13) | rolling >> np.uint64(51)) ^ units[at]
@@ -188,13 +196,14 @@ def _run_hashes(units: UnitHashes, count: int, width: int, runs: UnitHashes) -> 
 
 def run_hashes(text: bytes, form: UnitForm) -> UnitHashes:
     """Return the hash of each run of a text, uint64 [units - RUN + 1]; only tables of this module have the same."""
+    # a line feed ends the last word; a unit takes a byte at least, and the fill writes one entry ahead
     letters = np.frombuffer(text + b"\n", np.uint8)
     words, tokens = (np.empty(2 * len(letters) + 4, np.uint64) for _ in range(2))
     counts = _fill(letters, (0, len(letters)), np.zeros(3, np.uint64), (words, tokens), (0, 0))
     _without_names(tokens, 0, counts[1], False)
-    units, count = (words, counts[0]) if form == "words" else (tokens, counts[1])
     runs = np.empty(len(letters) * 2, np.uint64)
-    return runs[: _run_hashes(units, count, RUN[form], runs)]
+    place = ("words", "tokens").index(form)
+    return runs[: _run_hashes((words, tokens)[place], counts[place], RUN[form], runs)]
 
 
 WeighedRuns = tuple[UnitHashes, NDArray[np.int32]]
@@ -238,7 +247,9 @@ class RunTable(NamedTuple):
         owner = np.repeat(np.array([*runs], np.int32), [len(own) for own, _ in runs.values()])
         order = np.argsort(every, kind="stable")
         distinct, first = np.unique(every[order], return_index=True)
+        # sizes are powers of two, so that a mask takes the place of a division
         blocks = np.zeros(1 << max(10, int(FILTER_BITS * len(distinct) / 128).bit_length()), np.uint64)
+        # at most half of the slots are full, so a search ends after a step or two
         slots = np.full(1 << max(10, int(2 * len(distinct)).bit_length()), -1, np.int32)
         _fill_table(distinct, blocks, slots)
         return cls(
@@ -290,6 +301,7 @@ class Counters(NamedTuple):
 @compiled
 def _block(run: np.uint64, blocks: UnitHashes) -> tuple[np.uint64, np.uint64]:
     """Return the block of a run and its three bits there."""
+    # all three bits lie in one word, so a run costs one access to memory (Putze, Sanders, Singler 2007)
     spread = run * SPREAD
     bits = ONE << (spread & np.uint64(63)) | ONE << (spread >> np.uint64(6) & np.uint64(63))
     bits |= ONE << (spread >> np.uint64(12) & np.uint64(63))
@@ -347,6 +359,7 @@ def _count_runs(
         out: int64 [most, 2], text and part of each pair, and how many there are.
     """
     (runs, places), (position, stamp), (pairs, count) = piece, text, out
+    # places grow over all texts, so that no counter has to be set back when a text ends
     base = table.place[0]
     table.place[0] += len(runs)
     for passed in range(_passing(runs, places, table.filter)):

@@ -61,6 +61,7 @@ def row_fields(row: Any, columns: Sequence[str] = ()) -> Iterator[tuple[str, str
         row: a value of JSON.
         columns: restrict it to these, with dots for nested ones, in lists too: `messages.content`.
     """
+    # a stack in place of recursion: nesting as deep as JSON allows would end Python's
     stack = [("", "", row)]
     while stack:
         path, column, item = stack.pop()
@@ -84,7 +85,8 @@ def _is_inside(column: str, columns: Sequence[str]) -> bool:
 
 def _text_of(value: str | bytes | list[str]) -> str:
     if isinstance(value, list):
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in value)
+        # notebooks keep the line ends of a cell's lines (nbformat 4, "multiline string"); other lists do not
+        return "".join(line.removesuffix("\n") + "\n" for line in value)
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

@@ -102,11 +102,9 @@ def task_of(sample: Sample, benchmark: str) -> ScannedTask:
     docstring = prose_of_prompt(prompt)
     parts += [TaskPart("prompt", prompt), TaskPart("docstring", docstring), TaskPart("solution", solution)]
     parts.append(TaskPart("tests", texts["tests"]))
-    entry = row.get("entry_point")
+    # reversed twice, so that of equal texts the first part stays: the task before its prompt
     kept = {part.text: part for part in reversed(parts) if part.text.strip()}
-    return ScannedTask(
-        benchmark, id=sample.id, parts=tuple(reversed(kept.values())), entry=entry if isinstance(entry, str) else ""
-    )
+    return ScannedTask(benchmark, sample.id, parts=tuple(reversed(kept.values())), entry=_text(row.get("entry_point")))
 
 
 def prose_of_prompt(prompt: str) -> str:
@@ -129,7 +127,8 @@ def _bug_parts(texts: Mapping[str, str], sample: Sample) -> Iterator[TaskPart]:
     """Yield the patch as a diff without its headers, the code on its fixed side, the issue and the tests."""
     patch = texts["patch"]
     yield TaskPart("patch", _HEADER.sub("", patch[max(0, patch.find("diff --git")) :]))
-    fixed = _ADDED if sample.metadata.get("direction", "buggy→fixed") == "buggy→fixed" else _REMOVED
+    # patches of Defects4J and BugsC++ turn the fixed source into the buggy one: there the removed lines are the fix
+    fixed = {"fixed→buggy": _REMOVED}.get(str(sample.metadata.get("direction")), _ADDED)
     yield TaskPart("solution", "\n".join(fixed.findall(patch)))
     if texts["issue"]:
         yield TaskPart("issue", texts["issue"])

@@ -34,6 +34,8 @@ LINE_FEED, HASH, SLASH, STAR, QUOTE, SINGLE, ZERO, NINE, DOT, OPENING = b"\n#/*\
 def _classes() -> NDArray[np.uint8]:
     table = np.zeros(256, np.uint8)
     table[[*b" \t\n\r\f\v\0"]] = BLANK
+    # UTF-8 (RFC 3629): bytes that continue a character, and that begin one of two or three, count as letters, so a word
+    # of any alphabet is one unit without a table of Unicode
     table[[*b"abcdefghijklmnopqrstuvwxyz0123456789_", *range(0xC3, 0xE2), *range(0xEE, 0xF0), *range(0x80, 0xC0)]] = (
         LETTER
     )
@@ -96,6 +98,7 @@ def word_at(letters: TextBytes, at: int) -> tuple[np.uint64, int]:
 @compiled
 def is_reserved(value: np.uint64, is_member: bool) -> bool:  # noqa: FBT001  numba has no keywords
     """Return True if a hash is that of a keyword, or of a member of a library where a member stands."""
+    # the last bit of an entry is no part of the hash: both sides are compared with it set
     mask, last = np.uint64(len(RESERVED) - 1), np.uint64(1)
     slot = (value >> np.uint64(20)) & mask
     while RESERVED[slot] != 0 and RESERVED[slot] | last != value | last:
@@ -165,11 +168,12 @@ def fill_units(letters: TextBytes, blind: bool, out: tuple[UnitHashes, UnitOffse
         if blind and CLASSES[letters[begin]] in (LETTER, CAPITAL) and not ZERO <= letters[begin] <= NINE:
             is_member = (count > 0 and hashes[count - 1] == MARK + np.uint64(DOT)) or opens_call(letters, at)
             if not is_reserved(value, is_member):
+                # two names in one slot drive each other out: a distance is lost now and then, in both texts alike
                 slot = (value ^ value >> np.uint64(40)) & np.uint64(SLOTS - 1)
                 distance = count - places[slot]
                 is_near = names[slot] == value and distance <= FARTHEST
                 names[slot], places[slot] = value, count
-                value = np.uint64(NAME + distance if is_near else NAME)
+                value = np.uint64(NAME + distance * is_near)
         if value != 0:
             hashes[count], starts[count], ends[count] = value, begin, at
             count += 1
@@ -201,6 +205,7 @@ class UnitSequence:
     def of(cls, text: bytes, form: UnitForm) -> "UnitSequence":
         """Return the units of a text in UTF-8."""
         hashes, starts, ends = units_of_letters(np.frombuffer(text, np.uint8), form)
+        # copies, because a view would keep arrays as long as the text
         return cls(hashes.copy(), starts.copy(), ends.copy())
 
     def __len__(self) -> int:
@@ -217,6 +222,7 @@ def mixed(value: np.uint64) -> np.uint64:
 
 @compiled
 def _grams(hashes: UnitHashes, width: int) -> UnitHashes:
+    # a polynomial in STEP modulo 2⁶⁴ (Karp and Rabin 1987), mixed because its low bits depend on few units alone
     count = max(0, len(hashes) - width + 1)
     grams = np.empty(count, np.uint64)
     power = np.uint64(1)

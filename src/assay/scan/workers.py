@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +23,7 @@ from assay.errors import DataError
 from assay.files import atomic_file, parse_json
 from assay.processes import submit_to, worker_processes
 from assay.provenance.index import PROCESSES, IndexSettings, open_readers
-from assay.scan.evidence import ScanPlace
+from assay.scan.evidence import ScanPlace, inside_archive
 from assay.scan.matching import Matcher
 from assay.scan.reading import HUB, CorpusText, FileReader
 from assay.scan.shapes import field_at
@@ -78,8 +79,9 @@ def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> Fi
     rows: dict[int | str, None] = {}
     for batch in _batches(reader.texts()):
         compared += len(batch)
-        size += sum(len(text.text) for text in batch)
-        for number, match in matcher.search([text.text for text in batch]):
+        texts = list(map(attrgetter("text"), batch))
+        size += sum(map(len, texts))
+        for number, match in matcher.search(texts):
             text = batch[number]
             rows[text.member or text.row or ""] = None
             kept = places.setdefault(match.task, [])
@@ -104,7 +106,7 @@ def scan_file(path: str, matcher: Matcher, *, columns: Sequence[str] = ()) -> Fi
 
 def _placed(place: ScanPlace, path: str, text: CorpusText, columns: Sequence[str]) -> ScanPlace:
     """Return a place with its source, and of a row with the field that its lines are counted in."""
-    source = f"{path}!{text.member}" if text.member else path
+    source = inside_archive(path, text.member)
     if text.value is None:
         return replace(place, source=source)
     inside, first = field_at(text.value, columns, place.first_line)
@@ -154,10 +156,13 @@ class FileWork:
 
     def kept(self, path: str) -> FileResult | None:
         """Return the result of a file that has not changed since; None without one."""
+        if self.state is None:
+            return None
         try:
-            value = parse_json(_state_file(self.state, path).read_bytes()) if self.state else {}
+            value = parse_json(_state_file(self.state, path).read_bytes())
+            # a file that changed since gives no evidence of what it holds now
             return _result_of(value) if value.pop("stamp") == _stamp(path) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError):  # absent, or cut off when the scan was killed
             return None
 
 
@@ -192,18 +197,22 @@ def file_results(files: Sequence[str], work: FileWork, workers: ScanWorkers) -> 
     if workers.readers != PROCESSES:
         fresh = _on_cluster(missing, work, workers)
     else:
-        jobs = min(workers.jobs or (os.cpu_count() or 1 if _is_large(missing) else 1), len(missing))
+        jobs = min(workers.jobs or default_jobs(missing), len(missing))
         fresh = _by_processes(missing, FileProcesses(work, jobs)) if jobs > 1 else map(work, missing)
     absent = set(missing)
+    # results of both kinds come in the order of the files, so evidence does not depend on when a scan was killed
     for path in files:
         result = next(fresh) if path in absent else work.kept(path)
         yield result or work(path)  # a file that has changed meanwhile is read again
 
 
-def _is_large(files: Iterable[str]) -> bool:
-    # processes start slower than a little data is read
+def default_jobs(files: Iterable[str]) -> int:
+    """Return as many processes as there are cores; one for a little data, which is read before processes start."""
     sizes = (Path(path).stat().st_size for path in files if not path.startswith(HUB))
-    return any(map(WORTH_PROCESSES.__lt__, accumulate(sizes)))
+    # adding stops at the limit: a corpus may have millions of files
+    if any(map(WORTH_PROCESSES.__lt__, accumulate(sizes))):
+        return os.cpu_count() or 1
+    return 1
 
 
 @dataclass
@@ -230,6 +239,7 @@ class FileProcesses:
         try:
             return future.result()
         except BrokenProcessPool:
+            # a pool breaks as a whole when one of its processes ends (concurrent.futures): all its futures fail
             # it need not have been this file: all that were under way are read again, one at a time
             self._pools.pop(self.jobs, None)
         try:
@@ -257,6 +267,8 @@ def _by_processes(files: Iterable[str], processes: FileProcesses) -> Iterator[Fi
         processes.close()
 
 
+# the matcher is large and its tables are the same for every file: a process receives it when it starts, not with each
+# task
 _WORK: list[FileWork] = []
 """The work of this process, received once."""
 

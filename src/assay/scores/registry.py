@@ -29,6 +29,7 @@ DETECTOR_PACKAGE = "assay.leakage.detectors"
 _Kind = TypeVar("_Kind", bound=Detector)
 
 
+# a score that is written in one of these modules is registered by that alone: there is no list to forget it in
 def _defined_in(module: ModuleType) -> dict[str, ScoreDefinition]:
     return {value.name: value for value in vars(module).values() if isinstance(value, ScoreDefinition)}
 
@@ -227,6 +228,7 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
     passed_on: list[str] = []
     for place, setting in enumerate(settings):
         key, equals, value = setting.partition("=")
+        # `mean:min_k` is short for `mean:score=min_k`
         if not equals and not place and detector.defaults:
             key, value = next(iter(detector.defaults)), setting
         if key in detector.defaults:
@@ -268,6 +270,7 @@ def _as_default(value: str, default: object, place: str) -> object:
 
 
 def _definition(name: str) -> ScoreDefinition:
+    # aliases are read last, as that imports the plug-ins
     if name in SCORES:
         return SCORES[name]
     aliases: dict[str, ScoreDefinition] = {}

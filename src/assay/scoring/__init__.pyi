@@ -7,8 +7,6 @@ from .cutting import cut_texts as cut_texts
 from .deriving import DerivationModels as DerivationModels
 from .estimating import report_spending as report_spending
 from .fresh import log_likelihoods as log_likelihoods
-from .fresh import shared_prefixes as shared_prefixes
-from .fresh import written_names as written_names
 from .opening import Opener as Opener
 from .opening import frequencies_for as frequencies_for
 from .planning import Plan as Plan

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from assay.code import Problem, python_tree
+from assay.code import Problem
 from assay.languages import language_named
+from assay.python_parser import python_tree
 from assay.types import Sample
 
 _COLUMNS = (("code",), ("prompt", "canonical_solution"), ("code_prompt", "canonical_solution"), ("canonical_solution",))

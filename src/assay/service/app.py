@@ -2,19 +2,23 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Route
 
 from assay import __version__
 from assay.errors import AssayError, CorpusIndexError
 from assay.escaping import visible
+from assay.guard import short_reason
 from assay.service.middleware import BodyLimit, MetricsMiddleware
 from assay.service.routes import PAGE, Service, index_failed
 from assay.service.settings import ServiceLimits
@@ -82,6 +86,7 @@ def create_app(
     app.middleware("http")(secured)
     app.exception_handler(AssayError)(failed)
     app.exception_handler(RequestValidationError)(refused)
+    app.exception_handler(HTTPException)(unreadable)
     app.include_router(service.routes)
     if agents is not None:
         # POST alone: without sessions a GET would open a stream of events that nobody ever writes to or closes
@@ -102,6 +107,13 @@ async def failed(_: Request, error: AssayError) -> JSONResponse:
     if isinstance(error, CorpusIndexError):
         return JSONResponse({"detail": index_failed(error)}, 500)
     return JSONResponse({"detail": visible(str(error))}, 422)
+
+
+async def unreadable(request: Request, error: HTTPException) -> Response:
+    """Answer in one line why a body cannot be read; other refusals say it themselves."""
+    if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__ is not None:
+        error.detail = visible(f"the body is not JSON: {short_reason(error.__cause__)}")
+    return await http_exception_handler(request, error)
 
 
 async def refused(request: Request, error: RequestValidationError) -> JSONResponse:

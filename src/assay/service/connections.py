@@ -1,4 +1,4 @@
-"""The socket of a service, and limits on its connections: how many there are, and how long one may take to ask.
+"""The socket of a service, and limits on its connections: their number, and the time to ask and to read the answer.
 
 uvicorn hands a request to the application once its head has arrived. A caller that sends half a head and waits costs a
 descriptor and nothing else, so a thousand of them would keep everybody else out.
@@ -46,7 +46,8 @@ class Connections:
     Attributes:
         most: in all; None for as many as the limit on descriptors leaves, at most `MOST`.
         share: part of them that one address may have.
-        head_seconds: time for the head of a request, from the start of the connection or the end of the last answer.
+        head_seconds: time for the head of a request, from the start of the connection or the end of the last answer;
+            and for the caller to read what was sent to it.
     """
 
     most: int | None = None
@@ -76,6 +77,7 @@ class GuardedProtocol(H11Protocol):
     admitted: Connections
     _address: str | None = None
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         """Serve a connection, or refuse it with 503."""
@@ -106,6 +108,7 @@ class GuardedProtocol(H11Protocol):
         if self._address is None:
             return
         self._stop_waiting()
+        self._is_read()
         self.admitted.by_address[self._address] -= 1
         if not self.admitted.by_address[self._address]:
             del self.admitted.by_address[self._address]
@@ -114,10 +117,35 @@ class GuardedProtocol(H11Protocol):
     def eof_received(self) -> None:
         """Close with the caller."""
 
+    def pause_writing(self) -> None:
+        """Cut a caller off that does not read: its answers fill the buffers, and it would keep its place for ever."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.admitted.head_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on with a caller that reads."""
+        super().resume_writing()
+        self._is_read()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that asks nothing more."""
+        super().timeout_keep_alive_handler()
+        self._close()
+
+    def _close(self) -> None:
+        # closing waits until the caller has read the rest, aborting does not
+        self.transport.close()
+        self.loop.call_later(self.admitted.head_seconds, self.transport.abort)
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def _wait_for_head(self) -> None:
         # one timer from the first byte to the last of a head: bytes in between do not renew it, so a trickle is cut off
         if self._deadline is None:
-            self._deadline = self.loop.call_later(self.admitted.head_seconds, self.transport.close)
+            self._deadline = self.loop.call_later(self.admitted.head_seconds, self._close)
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:

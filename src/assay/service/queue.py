@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +13,34 @@ R = TypeVar("R")
 
 class TooManyCalls(Exception):  # noqa: N818  an answer to the caller, not a fault
     """Too many calls are waiting, or this one waited too long."""
+
+
+class CallerGone(Exception):  # noqa: N818  nobody is left to answer
+    """The caller has closed its connection."""
+
+
+async def unless_gone(call: Awaitable[R], gone: Callable[[], Awaitable[object]]) -> R:
+    """Return the value of a call, which is cancelled once its caller has gone.
+
+    Callers that lose patience ask again: what they left behind in the line would be worked off for nobody, and the more
+    of them there are, the fewer get an answer.
+
+    Args:
+        call: that waits, or runs.
+        gone: waits until the caller has gone.
+
+    Raises:
+        CallerGone: it has.
+    """
+    working, leaving = asyncio.ensure_future(call), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise CallerGone
+    finally:
+        working.cancel()
+        leaving.cancel()
 
 
 class CallQueue:

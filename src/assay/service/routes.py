@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
@@ -23,7 +23,7 @@ from assay.escaping import json_text, visible
 from assay.provenance import Searchable, open_index, trace
 from assay.service import answers
 from assay.service.middleware import AGAIN, TOO_MANY, TRACE, Metrics
-from assay.service.queue import CallQueue, TooManyCalls
+from assay.service.queue import CallerGone, CallQueue, TooManyCalls, unless_gone
 from assay.service.schemas import DocumentAnswer, InfoAnswer, Refusal, TraceAnswer, TraceRequest
 from assay.service.settings import ServiceLimits
 from assay.types import Encoder
@@ -36,6 +36,9 @@ PAGE = Path(str(files("assay.service") / "page"))
 BEARER = HTTPBearer(auto_error=False, description="The value of ASSAY_TOKEN, if the service was started with one.")
 """Declares the token in `/openapi.json`."""
 
+
+CLIENT_CLOSED = 499
+"""Status of a request whose caller has gone, in the metrics."""
 
 WARMING = "for name in names:\n    print(name, total + 1, 'a text')\n" * 5
 
@@ -148,9 +151,14 @@ class Service:
         """Describe the index and the methods by which it can be searched."""
         return await self.run(lambda: answers.described(self.readers.index()))
 
-    async def trace(self, request: TraceRequest) -> TraceAnswer:
+    async def trace(self, request: TraceRequest, caller: Request) -> TraceAnswer:
         """The sources of a piece of code, the most likely first."""
-        return await self.run(lambda: answers.answer(self.readers.index(), request))
+        # the body was read, so what is received next is that the caller has gone
+        traced = self.run(lambda: answers.answer(self.readers.index(), request))
+        try:
+            return await unless_gone(traced, caller.receive)
+        except CallerGone:
+            raise HTTPException(CLIENT_CLOSED, "the caller has closed its connection") from None
 
     async def document(self, number: int) -> DocumentAnswer:
         """A document of the index with all its origins."""

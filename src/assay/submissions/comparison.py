@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assay.code import parses
 from assay.corpora import LineRange, SourceText, merge_lines
+from assay.errors import DataError
 from assay.languages import LANGUAGES
 from assay.reports import Column, Report, Row, Table, counts_by_reason, listed, number_of
 from assay.retrieval import Source
@@ -24,6 +25,9 @@ NAMED = 20
 
 MOST_PAIRS = 500
 """Pairs that are described line by line."""
+
+MOST_SUBMISSIONS = 4000
+"""Submissions of a comparison: each pair of them takes some 25 bytes of memory."""
 
 PAIR_COLUMNS = (
     *map(Column, ("first", "second")),
@@ -108,24 +112,35 @@ class Comparison:
 
     def name(self, number: int) -> str:
         """Return the student of a submission."""
-        return self.submissions[number].student
+        return self.submissions[number].label
 
     @property
     def answer(self) -> str:
         """The result in one sentence."""
-        students = number_of(len(self.submissions), "submission")
+        students = number_of(sum(map(bool, map(attrgetter("files"), self.read))), "submission")
         same = sum(map(len, self.identical))
-        alike = f"; {same} have identical code" * bool(same)
-        if not self.pairs:
-            return f"No pair stands out among {students}{alike}."
         count = len(self.pairs) + self.further
+        alike = f"; {same} have identical code" * bool(same)
+        if not count:
+            return f"{same} of {students} have identical code." if same else f"No pair stands out among {students}."
         if np.isinf(self.evidence.unusual):
-            return f"{number_of(count, 'pair')} of {students} alike{alike}: too few to say what is usual."
+            verb = "are" if count > 1 else "is"
+            return f"{number_of(count, 'pair')} of {students} {verb} alike{alike}: too few to say what is usual."
         return f"{number_of(count, 'pair')} of {students} stand{'s' * (count == 1)} out{alike}."
 
+    @property
+    def advice(self) -> str:
+        """What the answer means, and what to do next, in one sentence."""
+        if self.pairs:
+            return "They share more than is usual in this course, no proof: read them side by side, and talk to both."
+        if self.identical:
+            return "Equal code of a few lines may be chance: read it, and ask; no other pair stands out."
+        return "No two share more than is usual in this course; a copied exercise of some ten lines can still hide."
+
     def lines(self) -> Iterator[str]:
-        """Yield the answer, then a line for each group, pair and cluster."""
+        """Yield the answer and what to do, then a line for each group, pair and cluster."""
         yield self.answer
+        yield self.advice
         for group in self.identical:
             yield f"identical: {_named(group)}"
         for pair in self.pairs:
@@ -182,7 +197,8 @@ class Comparison:
             tables=(Table("pairs", title="Pairs", columns=PAIR_COLUMNS, rows=tuple(rows)),),
             data={
                 "answer": self.answer,
-                "students": list(map(_student, self.submissions)),
+                "advice": self.advice,
+                "students": list(map(attrgetter("label"), self.submissions)),
                 "identical": list(map(list, self.identical)),
                 "not_compared": list(self.not_compared()),
                 "remarks": list(self.remarks()),
@@ -224,8 +240,13 @@ def compare_submissions(
         submissions: of the course.
         earlier: of earlier courses; they are not compared with one another.
         template: code that was handed out: it is no evidence.
+
+    Raises:
+        DataError: there are more than `MOST_SUBMISSIONS`.
     """
     read = (*submissions, *earlier)
+    if len(read) > MOST_SUBMISSIONS:
+        raise DataError(f"received {len(read):,} submissions, expected at most {MOST_SUBMISSIONS:,}: part the course")
     template_texts = frozenset(map(unspaced, template))
     by_template: dict[bool, list[Submission]] = {False: [], True: []}
     for submission in read:
@@ -266,9 +287,8 @@ def _identical(submissions: Sequence[Submission], groups: Iterable[Sequence[int]
     identical = []
     for group in groups:
         members = list(map(submissions.__getitem__, group))
-        students = tuple(dict.fromkeys(map(_student, members)))
-        if len(students) > 1 and not all(map(attrgetter("is_earlier"), members)):
-            identical.append(students)
+        if len(set(map(_student, members))) > 1 and not all(map(attrgetter("is_earlier"), members)):
+            identical.append(tuple(dict.fromkeys(map(attrgetter("label"), members))))
     return sorted(identical, key=len, reverse=True)
 
 
@@ -293,8 +313,8 @@ def _pair(
     shares = matched / max(1, left.features.size), matched / max(1, right.features.size)
     names = renamed(runs)
     shared = np.intersect1d(left.features.codes, right.features.codes)
-    weights = evidence.weight_of(shared)
-    alone = int((weights >= np.log(len(submissions)) - 1e-6).sum())
+    shared = np.intersect1d(shared, np.array([statement.code for statement in chain(*left.statements)], np.uint64))
+    alone = int((evidence.weight_of(shared) >= np.log(len(submissions)) - 1e-6).sum())
     reasons = []
     times = float(evidence.scores[first, second] / evidence.unusual)
     if np.isinf(evidence.unusual):
@@ -302,8 +322,9 @@ def _pair(
         reasons.append(f"{evidence.shares[first, second]:.0%} alike")
         reasons.append(f"fewer than {FEWEST} submissions do not show what is usual")
     else:
-        reasons.append(f"{times:.1f} times what stands out")
-        reasons.append(f"{number_of(alone, 'feature')} that nobody else has")
+        reasons.append(f"{times:.1f} times the threshold")
+        if alone:
+            reasons.append(f"{number_of(alone, 'statement')} that nobody else has")
     reasons.append(f"{shares[0]:.0%} of the first and {shares[1]:.0%} of the second match")
     if names:
         shown = list(map(" → ".join, islice(names.items(), 3)))

@@ -1,11 +1,12 @@
 """Evidence that two submissions have a common origin: what a stretch of one shares with the other and few others have.
 
-The features of a submission are its statements (`statements`), and each two statements that use a name one after the
-other. A statement that m of n submissions have weighs ln(n / (m - 1)): what two share alone weighs most. A link weighs
-by how rare it is where both of its statements occur. The best stretch of a pair is that of a local alignment: each
-statement that the other side has adds the weight of its features, each other one costs `COST`, and the best sum counts,
-the geometric mean of both sides. The evidence is this sum times the root of the share of the whole. So one copied
-exercise stands out, and statements without effect that are put between, other names and another order change little.
+The features of a submission are its statements (`statements`), their forms, and each two statements that use a name
+one after the other. A statement that m of n submissions have weighs ln(n / (m - 1)): what two share alone weighs most.
+A form or a link weighs by how rare it is where its statements occur. The best stretch of a pair is that of a local
+alignment: each statement that the other side has adds the weight of its features, each other one costs `COST`, and the
+best sum counts, the geometric mean of both sides, times the root of the share of the whole. What either submission
+shares with many others is subtracted. So one copied exercise stands out, and statements without effect that are put
+between, other names and another order change little.
 """
 
 from collections import Counter
@@ -36,9 +37,15 @@ KNOWN_TO = 0.1
 COST = 1.0
 """Of a statement that only one side has."""
 
+FORM = 2.0
+"""Weight of a form, beside that of a link: disguises change forms, so what keeps them is no chance."""
+
+PARTNERS = 0.8
+"""Quantile of what one submission shares with all others that is usual for it: a fifth may share its source."""
+
 LINKS_AT_ONCE = 4096
-OUTSTANDING = 1.0
-LEAST_EVIDENCE = 12.0
+OUTSTANDING = 1.25
+LEAST_EVIDENCE = 13.0
 _LINK = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -54,8 +61,8 @@ class FeatureOccurrences:
     Attributes:
         codes: uint64 [m].
         of: number of the statement of each, ascending; of a link, the later one.
-        first, second: codes of the statements of a link; of a statement, its own twice.
-        parts: 1 / features of one shape: a list of cases is no more evidence than one of them.
+        first, second: codes of the statements of a link; of a statement and its form, its own twice.
+        parts: 1 / features of one shape: a list of cases is no more evidence than one of them; `FORM` times that.
         size: statements.
     """
 
@@ -95,7 +102,7 @@ class SharedEvidence:
     """Weights of what all pairs share.
 
     Attributes:
-        scores: [n, n], evidence of each pair; 0 where a pair is not compared.
+        scores: [n, n], evidence of each pair above what is usual for either; 0 where a pair is not compared.
         shares: [n, n], weighted cosine of the features, 0 to 1.
         compared: bool [n, n], above the diagonal.
         usual: median of the scores.
@@ -149,13 +156,14 @@ def _program(texts: Sequence[SourceText], sequences: Sequence[Sequence[CodeToken
 
 
 def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
-    """Return the statements of texts, and each two that use a name one after the other in one of them."""
+    """Return the statements of texts, their forms, and each two that use a name one after the other in one of them."""
     rows: list[tuple[int, int, int, int, int]] = []
     number = 0
     for statements in texts:
         last: dict[str, Statement] = {}
         for statement in statements:
             rows.append((number, statement.code, statement.code, statement.shape, statement.shape))
+            rows.append((number, statement.code, statement.form, statement.shape, 0))
             for name in statement.names:
                 if before := last.get(name):
                     rows.append((number, before.code, statement.code, before.shape, statement.shape))
@@ -163,15 +171,15 @@ def _features(texts: Sequence[Sequence[Statement]]) -> FeatureOccurrences:
             number += 1
     table = np.array(rows, np.uint64).reshape(-1, 5)
     of, first, second = table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
-    is_link = np.ones(len(table), np.bool_)
-    is_link[np.unique(of, return_index=True)[1]] = False
-    codes = np.where(is_link, _mixed(first, second), first)
-    shapes = np.where(is_link, _mixed(table[:, 3], table[:, 4]), table[:, 3])
+    at = np.unique(of, return_index=True)[1]  # of the statements; each has its form behind it
+    codes, shapes = _mixed(first, second), _mixed(table[:, 3], table[:, 4])
+    codes[at], shapes[at], second[at + 1] = first[at], table[at, 3], first[at]
     # a feature counts at its first occurrence, and less if others have its shape
     _, places = np.unique(codes, return_index=True)
     _, shape_of, counts = np.unique(shapes[places], return_inverse=True, return_counts=True)
     parts = np.zeros(len(codes))
     parts[places] = 1 / counts[shape_of]
+    parts[at + 1] *= FORM
     return FeatureOccurrences(codes=codes, of=of, first=first, second=second, parts=parts, size=number)
 
 
@@ -200,15 +208,20 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     if count == 2:  # noqa: PLR2004  nothing is unusual in two
         weights[~np.isin(features, template)] = 1
     compared = _compared(submissions)
+    both_ways = compared | compared.T
     weighted = has * np.sqrt(np.append(weights, np.zeros(has.shape[1] - len(weights))), dtype=np.float32)[None, :]
     shared = (weighted @ weighted.T).toarray()
     whole = shared.diagonal().copy()
-    shares = np.where(compared, shared / (np.sqrt(np.outer(whole, whole)) + 1e-6), 0)
+    shares = np.where(both_ways, shared / (np.sqrt(np.outer(whole, whole)) + 1e-6), 0)
     owners = csr_array(has.T)
     scores = np.zeros((count, count))
     for number, part in enumerate(lists):
         scores[number] = _best_stretch(part, columns[starts[number] : starts[number + 1]], weights, owners=owners)
     scores = np.sqrt(scores * scores.T * shares)
+    if count >= FEWEST:
+        own = _usual_for_each(scores, both_ways)
+        scores -= (own[:, None] + own[None, :]) / 2
+    scores, shares = np.where(compared, scores, 0), np.where(compared, shares, 0)
     usual, unusual = _usual(scores[compared], count)
     return SharedEvidence(
         scores=scores,
@@ -262,6 +275,14 @@ def _compared(submissions: Sequence[Submission]) -> BooleanArray:
     earlier = np.array(list(map(attrgetter("is_earlier"), submissions)), np.bool_)
     differ = (students[:, None] != students[None, :]) & ~(earlier[:, None] & earlier[None, :])
     return np.triu(differ, 1)
+
+
+def _usual_for_each(scores: Float64Array, compared: BooleanArray) -> Float64Array:
+    """Return what each submission shares with all but a fifth of the others, [n]."""
+    partners = compared.sum(axis=1)
+    ordered = np.sort(np.where(compared, scores, np.inf), axis=1)
+    values = np.take_along_axis(ordered, (PARTNERS * np.maximum(0, partners - 1)).astype(np.int64)[:, None], axis=1)
+    return np.where(partners, values[:, 0], 0)
 
 
 def _usual(values: Float64Array, count: int) -> tuple[float, float]:

@@ -5,7 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from assay.code import languages_of_text
 from assay.corpora import (
@@ -21,8 +23,15 @@ from assay.corpora import (
 from assay.errors import DataError
 from assay.languages import checked_language
 
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_\w+")
-_CANVAS = re.compile(r"(?P<name>[^\W\d_]+(?:-[^\W\d_]+)*)(?:_LATE)?_(?P<id>\d+)_\d+_.+")
+_LAYOUTS = (
+    re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_.+"),  # Moodle
+    re.compile(r"(?P<name>[^\W\d_]+(?:-[^\W\d_]+)*)(?:_LATE)?_(?P<id>\d+)_\d+_.+"),  # Canvas
+    re.compile(r".+_(?P<name>[^_]+)_(?P<id>attempt)_\d{4}(?:-\d\d){5}.*"),  # Blackboard: login names, each once
+    re.compile(r"(?P<id>\d+)-\d+ - (?P<name>.+?) - .+"),  # Brightspace
+)
+_GRADESCOPE = "submission_metadata.yml"
+_SUBMITTER = re.compile(r"^(?P<folder>submission_\d+):|^ *- +:name: *(?P<name>.*\S)", re.MULTILINE)
+_OF_A_SYSTEM = re.compile(r"(?:^|/)(?:__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
 _ARCHIVE = re.compile(r"\.(?:zip|tar|tgz|tar\.\w+|7z)$", re.IGNORECASE)
 
 
@@ -44,6 +53,11 @@ class Submission:
     no_code: Counter[str] = field(default_factory=Counter)
     is_earlier: bool = False
 
+    @property
+    def label(self) -> str:
+        """The student, and that the work is of an earlier course."""
+        return self.student + " (earlier)" * self.is_earlier
+
 
 def read_submissions(
     paths: Sequence[Path], language: str | None = None, *, is_earlier: bool = False
@@ -51,6 +65,7 @@ def read_submissions(
     """Read the submissions of a course, by the names of the students.
 
     A folder or an archive holds a folder, an archive or a file for each student; files that are named are one each.
+    What macOS and Windows put beside the files is left out.
 
     Args:
         paths: to read.
@@ -62,16 +77,20 @@ def read_submissions(
     """
     wanted_language = language and checked_language(language)
     read: dict[str, FilesRead] = {}
+    submitters: dict[str, str] = {}
     for path in paths:
         if path.is_dir() or (path.is_file() and is_archive(path)):
             inside = dict[str, FilesRead]()
             for name, content in files_read(path):
-                inside.setdefault(name, FilesRead()).add(_programs(content))
+                if PurePosixPath(name).name == _GRADESCOPE:
+                    submitters |= _submitters(content.texts)
+                elif not _OF_A_SYSTEM.search(name):
+                    inside.setdefault(name, FilesRead()).add(_programs(content))
             read |= _below_single(inside)
         else:
             read[path.name] = read_named_file(path, wanted_language)
     submissions: dict[str, Submission] = {}
-    students = _students(read)
+    students = _students(read, submitters)
     for name, content in read.items():
         student = students[name]
         submission = submissions.setdefault(student, Submission(student, is_earlier=is_earlier))
@@ -115,7 +134,10 @@ def texts_in(file: SourceText) -> list[SourceText]:
 
 def _programs(read: FilesRead) -> FilesRead:
     texts = []
+    read.unread = [file for file in read.unread if not _OF_A_SYSTEM.search(file.path)]
     for file in read.texts:
+        if _OF_A_SYSTEM.search(file.path):
+            continue
         if file.language or not is_prose_or_data(file.path) or languages_of_text(file.text):
             texts.append(file)
         else:
@@ -133,9 +155,22 @@ def _below_single(read: Mapping[str, FilesRead]) -> Mapping[str, FilesRead]:
         read = {name.partition("/")[2]: content for name, content in read.items()}
 
 
-def _students(names: Iterable[str]) -> dict[str, str]:
+def _submitters(texts: Sequence[SourceText]) -> dict[str, str]:
+    """Return folder → its students, as Gradescope lists them."""
+    students: dict[str, str] = {}
+    folder = ""
+    for line in chain.from_iterable(_SUBMITTER.finditer(file.text) for file in texts):
+        if line["folder"]:
+            folder = line["folder"]
+        else:
+            students[folder] = " and ".join(filter(None, (students.get(folder), line["name"].strip("'\""))))
+    return students
+
+
+def _students(names: Iterable[str], submitters: Mapping[str, str]) -> dict[str, str]:
     """Return name of a file → its student."""
-    keys = {name: _student_key(name) for name in names}
+    # an "ë" of one character and one of two are the same: a Mac writes the names of its files in the longer form
+    keys = {name: _student_key(normalize("NFC", name), submitters) for name in names}
     plain = sorted({student for student, number in keys.values() if not number})
     prefix = _assignment(plain)
     numbers: dict[str, set[str]] = {}
@@ -150,12 +185,14 @@ def _students(names: Iterable[str]) -> dict[str, str]:
     return shown
 
 
-def _student_key(name: str) -> tuple[str, str]:
+def _student_key(name: str, submitters: Mapping[str, str]) -> tuple[str, str]:
     """Return the student of a file and the number that his course system gave him; "" without one."""
     first, _, below = name.lstrip("/").partition("/")
-    layout = _MOODLE.fullmatch(first) or _CANVAS.fullmatch(first)
-    if layout:
-        return layout["name"], layout["id"]
+    if first in submitters:
+        return submitters[first], first
+    for layout in _LAYOUTS:
+        if student := layout.fullmatch(first):
+            return student["name"], student["id"]
     return (first if below and not _ARCHIVE.search(first) else _stem(first)), ""
 
 

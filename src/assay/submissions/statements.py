@@ -57,6 +57,7 @@ class Statement:
     Attributes:
         code: of its normal form; equal codes are equal statements.
         shape: of that without numbers and repetitions; a list of cases has few shapes.
+        form: of the tokens in their order, names by their places: equal forms have equal codes.
         names: that its author chose, once each, in order.
         start, stop: offsets in the text.
         size: tokens.
@@ -64,6 +65,7 @@ class Statement:
 
     code: int
     shape: int
+    form: int
     names: tuple[str, ...]
     start: int
     stop: int
@@ -238,6 +240,12 @@ class _Normal:
         yield from self._statement("?", [name, ("<", start, stop), *bounds[min(1, len(bounds) - 1)]])
         yield from self._statement("", [name, ("+=", start, stop), *step])
 
+    def _places(self, words: Sequence[str], names: Counter[str]) -> Iterator[str]:
+        """Yield words as they stand, names by their first place."""
+        numbers = dict[str, str]()
+        for word in words:
+            yield numbers.setdefault(word, f"_{len(numbers)}") if word in names else word
+
     def _is_silent(self, word: str) -> bool:
         return word in SILENT or (word in MODIFIERS and word in self.reserved)
 
@@ -245,7 +253,8 @@ class _Normal:
         if not part:
             return
         bag, numbers, names = list[str](), list[str](), Counter[str]()
-        for word, is_call in _expanded(list(map(itemgetter(0), part))):
+        words = list(map(itemgetter(0), part))
+        for word, is_call in _expanded(words):
             if self._is_silent(word):
                 continue
             if word in WORDS:
@@ -266,6 +275,7 @@ class _Normal:
         yield Statement(
             code=_hash(" ".join([kind, times, *bag])),
             shape=_hash(shape),
+            form=_hash(" ".join([kind, *self._places(words, names)])),
             names=tuple(names),
             start=part[0][1],
             stop=part[-1][2],

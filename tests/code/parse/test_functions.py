@@ -1,11 +1,7 @@
 """Functions of a file: names, lines, texts, signatures, documentation and bodies are those of the file."""
 
 import ast
-import gc
 import textwrap
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import pytest
 
@@ -281,23 +277,3 @@ def test_a_parse_without_an_end_is_given_up(monkeypatch):
         assert not parses(text, "typescript")
         assert languages_of_text(text) == ()
     assert [function.name for function in functions_in("class A { int f() { return 1; } }", "java")]
-
-
-def test_threads_parse_at_the_same_time(monkeypatch):
-    """While Python 3.11 makes a tree, a pass of the collector may let another thread in, which then fails."""
-    text = "\n".join(f"def f{i}(x):\n    return [x, {i}, (1, 2)]" for i in range(60))
-    monkeypatch.setattr("assay.code.parse.functions.garbage_collection_paused", nullcontext)
-    thresholds = gc.get_threshold()
-    gc.callbacks.append(let_others_in)
-    gc.set_threshold(200)
-    try:
-        with ThreadPoolExecutor(2) as threads:
-            counts = list(threads.map(lambda text: len(list(functions_in(text, "python"))), [text] * 20))
-    finally:
-        gc.callbacks.remove(let_others_in)
-        gc.set_threshold(*thresholds)
-    assert counts == [60] * 20
-
-
-def let_others_in(*_):
-    time.sleep(0)

@@ -12,7 +12,7 @@ from assay.errors import DataError
 from assay.files import write_json
 from assay.models import combined
 from assay_lab.experiments.papers import FAMILIES, hub_models_of
-from assay_lab.stand_ins.home import MARKER, reads_stand_ins
+from assay_lab.stand_ins.home import MARKER, stand_ins_in
 from assay_lab.testbed import (
     ALONE,
     CONFIGURATION,
@@ -134,7 +134,7 @@ class Bench:
         for each in self.configurations:
             named = (each.model, each.data.source, each.data.path, each.mix.corpus, each.mix.path)
             places += filter(None, named)
-        return reads_stand_ins(places)
+        return any(stand_ins_in(places))
 
     def evaluations(self, configuration: Configuration, *, ratio: float | None = None) -> tuple[Evaluation, ...]:
         """Return the results of the runs of a configuration, one for each seed; finished runs are read.
@@ -189,6 +189,25 @@ def tables_of_papers(content: dict[str, Any], source: str) -> tuple[dict[str, Ma
     if not (isinstance(models, list) and all(isinstance(model, str) for model in models)):
         raise DataError(f"{source}: models = {models!r}: expected a list of models")
     return tables, models
+
+
+def label_of(model: str) -> str:
+    """Return the name of a model in tables: of a file or folder its own name, which says nothing of the machine."""
+    return Path(model).name if model.endswith(".gguf") or Path(model).exists() else model
+
+
+def check_labels(models: Sequence[str]) -> None:
+    """Refuse two models that tables could not tell apart.
+
+    Raises:
+        DataError: two files or folders have the same name.
+    """
+    labels: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        label = label_of(model)
+        if label in labels:
+            raise DataError(f"received two models called {label} ({labels[label]}, {model}), expected different names")
+        labels[label] = model
 
 
 def of_model(configuration: Configuration, model: str) -> Configuration:

@@ -27,7 +27,7 @@ from assay.reports import (
     write_html,
 )
 from assay_lab.columns import attributes
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.driving import commit
 from assay_lab.experiments.finding import Chart, Finding, HeatMap, Picture, Value, ValueTable
 from assay_lab.experiments.matrix import heat_map
@@ -107,8 +107,8 @@ def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
     for data, place in bench.data.items():
         words += ["--data", f"{data}={Path(place).name}"]
     for model in bench.models:
-        words += ["--model", Path(model).name if Path(model).exists() else model]
-    models = list(dict.fromkeys(attributes(bench.configurations, "model")))
+        words += ["--model", label_of(model)]
+    models = list(dict.fromkeys(map(label_of, bench.models or attributes(bench.configurations, "model"))))
     return origin | {"command": " ".join(words), "scale": Path(bench.scale).name, "models": models}
 
 

@@ -63,6 +63,7 @@ class Paper:
         roles: what a model does beside the main ones → its id, as `--score-model` takes it.
         classifiers: row of its tables → id of the encoder that is fine-tuned.
         audited: model whose benchmarks are audited without training → its id.
+        absent: sentences on what no command reproduces here.
     """
 
     title: str
@@ -75,6 +76,7 @@ class Paper:
     roles: Mapping[str, str] = field(default_factory=dict)
     classifiers: Mapping[str, str] = field(default_factory=dict)
     audited: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
 
 
 PAPERS = ("srdetection", "kds", "hst", "deco", "bugs")

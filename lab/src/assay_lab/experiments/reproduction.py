@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.datasets import benchmark, is_benchmark
 from assay.errors import DataError
 from assay_lab.columns import attributes, present, without
-from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench, check_labels
 from assay_lab.experiments.describing import marked
 from assay_lab.experiments.finding import Finding
 from assay_lab.experiments.papers import FAMILIES
@@ -37,6 +37,7 @@ class Reproduction:
         paper_models: how many of the models of the paper it has, the first ones; None for all.
         audits: models that it audits at the scale "paper", without training, in place of those of the bench.
         keys: of the table of its paper in a configuration file, those that it reads; None for all.
+        checks: called with the bench before anything runs; each raises a DataError about what the user gave.
         makes_texts: True if it makes its own texts, and data only take their place. In a run of the whole paper the
             data are those of the other experiments, so it gets none.
     """
@@ -54,6 +55,7 @@ class Reproduction:
     paper_models: int | None = None
     keys: tuple[str, ...] | None = None
     audits: tuple[str, ...] = ()
+    checks: tuple[Callable[[Bench], object], ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -102,7 +104,7 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
         bench: with what the user gives.
 
     Raises:
-        DataError: something has no use; the line names the first.
+        DataError: something has no use, or two models have one name; the line names the first.
     """
     used: set[str] = set()
     for experiment in experiments:
@@ -119,7 +121,11 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
     if len(bench.seeds) > 1 and None not in attributes(experiments, "seeds"):
         seeds = ",".join(map(str, bench.seeds))
         raise DataError(f"{name}: received --seed {seeds}, expected one seed: it repeats nothing over seeds")
+    check_labels(bench.models)
     check_keys(name, experiments, bench)
+    for experiment in experiments:
+        for check in experiment.checks:
+            check(experiment.bench_of(bench))
 
 
 def check_keys(name: str, experiments: Sequence[Reproduction], bench: Bench) -> None:

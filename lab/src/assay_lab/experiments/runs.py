@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from assay.evaluation import Estimate
 from assay.reports import Axes, Series
 from assay_lab.columns import attributes, keyed
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Chart, Value, ValueRow, ValueTable, over_seeds, seeds_note
 from assay_lab.experiments.papers import PrintedTable
 from assay_lab.mappings import map_values, mapped
@@ -196,7 +196,7 @@ def setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
         training, first = configuration.training, runs[configuration.name][0]
         weights = "all weights" if training.method == "full" else f"LoRA r {training.rank}"
         notes.append(
-            f"{configuration.name}: {configuration.model}, {first.parts['member']} members and "
+            f"{configuration.name}: {label_of(configuration.model)}, {first.parts['member']} members and "
             f"{first.parts['nonmember']} non-members of {configuration.data.source}, {weights} at {training.rate:g}, "
             f"batch {training.batch}, general text 1:{configuration.mix.ratio:g}; thresholds from "
             f"{first.parts['calibration-member']} + {first.parts['calibration-nonmember']} other texts, where the "

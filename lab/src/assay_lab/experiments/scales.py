@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.errors import DataError
 from assay_lab.columns import without
@@ -17,6 +17,11 @@ from assay_lab.testbed import SCALES, is_file
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Count = Annotated[int, Field(ge=1)]
+Several = Annotated[int, Field(ge=2)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
+"""Kinds of sizes; a key of a file that is none is refused in one line."""
 Sizes = TypeVar("Sizes", bound="DataclassInstance")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.errors import DataError
 from assay_lab.control import real_bugs, real_model
 from assay_lab.measuring import DOCS, RESULTS
-from assay_lab.pages import index_figure, tables, testbed_results
+from assay_lab.pages import index_figure, paper_tables, tables, testbed_results
 from assay_lab.pages.verdict_tables import power_chart
 from assay_lab.stand_ins.home import MARKER
 
@@ -19,6 +19,7 @@ FOLDER = DOCS / "results"
 POWER = DOCS / "images" / "verdict-power.svg"
 WHOLE = {
     testbed_results.PAGE: testbed_results.page,
+    paper_tables.PAGE: paper_tables.page,
     real_model.PAGE: real_model.page,
     real_bugs.PAGE: lambda: real_bugs.page(json.loads(real_bugs.RESULT.read_text("utf-8"))),
 }

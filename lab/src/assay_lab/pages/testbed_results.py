@@ -29,6 +29,7 @@ from assay_lab.experiments import Bench, Finding, ValueTable, all_experiments, f
 from assay_lab.experiments.finding import ValueRow
 from assay_lab.measuring import DOCS, LAB
 from assay_lab.pages.charts import standalone_chart
+from assay_lab.pages.table_cells import number
 from assay_lab.papers.srdetection.detectors import gray_rows
 from assay_lab.testbed import CONFIGURATION, IN_FIGURES, SCORES, manifest_of, read_configuration
 
@@ -44,12 +45,18 @@ DRAWN = {
     "srdetection/table-1": "macro-f1-filtered",
 }
 """Heading → the table that a figure shows."""
+NAMES, TABLE_1 = "srdetection/names", "srdetection/table-1"
+OF_BOTH = {NAMES: "macro-f1", TABLE_1: "macro-f1-all"}
+"""Experiment → its table of macro-F1 on all texts."""
+RUNS_OF, SOURCE = ("small-synonyms-all-mix-1-seed-0", "small-mix-1-seed-0"), "source_digest"
+"""A run behind each of the two, and the entry of its manifest that tells planted texts apart."""
 HEAD = """# Results of the testbed
 
 Made by `assay lab render` from the files in `lab/results/testbed/`, which `python -m
 assay_lab.pages.testbed_results` writes: it runs each experiment below at scale `full`, or, where the heading says
-`weak`, with the configuration `lab/lists/weak.toml`. All results are of one model of 2.6 million parameters and one
-recipe each; [which detector to use](../which-detector.md) says what follows from them and what does not.
+`weak`, with the configuration `lab/lists/weak.toml`. These results are of one model of 2.6 million parameters and one
+recipe each; [which detector to use](../which-detector.md) says what follows from them and what does not. Where the
+heading says `smollm2`, [SmolLM2-135M](papers.md) was run on few texts: its numbers show that the command runs.
 
 How to read the tables: detectors are in rows, checkpoints in columns. "(paper)" marks the numbers that a paper prints,
 of its own models and data; they are not comparable with ours in size, only in order. Brackets are 95 % intervals unless
@@ -130,10 +137,39 @@ def section(title: str, finding: Finding) -> str:
             left_out.append(table.title)
         else:
             parts.append(markdown_table(table))
-    notes = [*finding.notes, f"All digits: `lab/results/testbed/{title.replace(', ', '-')}.json`."]
+    notes = [
+        *finding.notes,
+        *filter(None, [other_runs(title)]),
+        f"All digits: `lab/results/testbed/{title.replace(', ', '-')}.json`.",
+    ]
     if left_out:
         notes[-1] += f" It also has: {'; '.join(left_out)}."
     return "\n\n".join([*parts, "\n".join(map("- {}".format, notes)), ""])
+
+
+def other_runs(title: str) -> str:
+    """Return how the values of Table 1 and of the sources of names agree; "" of other sections.
+
+    Both have SrDetection with names of the dictionary, of runs on other planted texts.
+    """
+    if title not in {NAMES, TABLE_1}:
+        return ""
+    ours, others = (read_finding(RESULTS / f"{name}.json").table(table) for name, table in OF_BOTH.items())
+    values = {row.name: row.values for row in ours.rows}
+    differences, inside = [], 0
+    for row in others.rows:
+        same = values.get(f"{gray_rows().get(row.name, row.name)}, dictionary, all", ())
+        for first, second in zip(same, row.values, strict=False):
+            if isinstance(first, Estimate) and isinstance(second, Estimate):
+                differences.append(abs(first.value - second.value))
+                inside += first.low <= second.value <= first.high
+    digests = [json.loads((RESULTS / "runs" / f"{run}.json").read_text("utf-8"))["manifest"][SOURCE] for run in RUNS_OF]
+    return (
+        f"`{NAMES}` and `{TABLE_1}` are of other runs, on other planted texts (sources {digests[0][:8]} and "
+        f"{digests[1][:8]}). Where both have a macro-F1 of all texts they differ by at most "
+        f"{number(max(differences))}, and {inside} of {len(differences)} values of Table 1 lie within the intervals of "
+        f"`{NAMES}`."
+    )
 
 
 def picture_of(title: str) -> Path:

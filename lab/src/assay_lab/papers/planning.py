@@ -1,14 +1,20 @@
 """The plan of a run: models, data, sizes on disk, passes, memory and hours, from settings alone; nothing is fetched."""
 
+import gzip
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from functools import partial
+from itertools import chain, starmap
+from operator import attrgetter
 from pathlib import Path
 
+from safetensors import safe_open
+
 from assay.errors import ModelError
-from assay.models import builtin_folder, builtin_name
+from assay.models import builtin_folder, builtin_name, is_gguf, read_gguf
 from assay.reports import Column, Missing, Report, Row, Table
 from assay_lab.columns import attributes
 from assay_lab.experiments.bench import PAPER_SCALE, Bench
@@ -16,7 +22,9 @@ from assay_lab.experiments.papers import FAMILIES, paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.scales import sizes_of
 from assay_lab.papers.bugs.averages import most_texts, sets_given
+from assay_lab.papers.deco.classifiers import encoders_of
 from assay_lab.papers.deco.collections import sizes_at
+from assay_lab.papers.hst.judge import KINDS, SMALL_JUDGE
 from assay_lab.papers.hst.trial import SIZES
 from assay_lab.papers.kds.trials import settings_of
 from assay_lab.testbed import ALL
@@ -32,7 +40,9 @@ LANGUAGES_OF_DECO = 4
 MOST_FILTERED = int(max(map(max, paper("srdetection").tables["table-5"].values.values())))
 """Members where all that pass the filter are taken: what it left the paper, at most."""
 TASKS = {"apps": 10_000, "humaneval": 164, "mbpp": 974, "bigcodebench": 1140}
-"""Benchmark → its tasks; of others a thousand are taken."""
+"""Benchmark → its tasks."""
+USUAL_TASKS = 1000
+"""Tasks of any other."""
 UNKNOWN = Missing("not known before it is read")
 
 
@@ -65,10 +75,18 @@ def testbed_work(bench: Bench) -> Work:
     )
 
 
-def audit_work(experiments: Sequence[Reproduction], bench: Bench) -> Work:
-    """Return the work of audits without training: each task and its variants are read once by each experiment."""
-    tasks = sum(sum(map(TASKS.get, experiment.data_of(bench), repeat(1000))) for experiment in experiments)
+def audit_work(experiment: Reproduction, bench: Bench) -> Work:
+    """Return the work of audits without training: each task and its variants are read once."""
+    tasks = sum(starmap(tasks_of, experiment.data_of(bench).items()))
     return Work(passes=float(tasks * (1 + bench.configurations[0].judging.variants)))
+
+
+def tasks_of(name: str, place: Path) -> int:
+    """Return the tasks of a benchmark: the lines of a file of the user's, else what the benchmark has."""
+    if place.is_file() and ".jsonl" in place.suffixes:
+        with (gzip.open if place.suffix == ".gz" else open)(place, "rb") as file:
+            return sum(map(bool, map(bytes.strip, file)))
+    return TASKS.get(name, USUAL_TASKS)
 
 
 def kds_work(bench: Bench) -> Work:
@@ -104,6 +122,81 @@ WORK: Mapping[str, Callable[[Bench], Work]] = {
 }
 
 
+def judge_work(bench: Bench) -> Work:
+    """Return the most that the judge reads: unlabelled answers by window, and labelled pairs of five kinds."""
+    size = sizes_of(bench, "hst", SIZES)
+    return Work(passes=float(size.most * (len(size.windows) + len(KINDS))))
+
+
+def tracker_work(bench: Bench) -> Work:
+    """Return the work of training a SourceTracker: each step embeds fragments and functions twice."""
+    size = sizes_of(bench, "hst", SIZES)
+    pairs = float(size.steps * size.batch)
+    return Work(passes=2 * pairs, trained=2 * pairs, memory="full")
+
+
+def trained_encoders(bench: Bench) -> tuple[str, ...]:
+    """Return the encoders that an experiment of DECo fine-tunes."""
+    return tuple(encoders_of(bench).values())
+
+
+def classifier_work(bench: Bench) -> Work:
+    """Return the work of fine-tuning an encoder: each rate and batch once, then each seed."""
+    sizes = sizes_at(bench)
+    texts = (sizes.tasks or 500) * ((sizes.authors or 4) + 1) * LANGUAGES_OF_DECO
+    runs = len(sizes.rates) * len(sizes.batches) + sizes.seeds
+    return Work(passes=float(texts), trained=float(texts * sizes.epochs * runs), memory="full")
+
+
+def role_of(family: str, role: str, bench: Bench, *, default: str) -> tuple[str, ...]:
+    """Return the model of a role: the user's, at the scale of the paper that of the paper, else the default."""
+    return bench.models[:1] or (paper(family).roles[role] if bench.scale == PAPER_SCALE else default,)
+
+
+def no_work(bench: Bench) -> Work:  # noqa: ARG001  as the others
+    """Return the work of a table that runs no model."""
+    return Work(passes=0.0)
+
+
+def no_model(bench: Bench) -> tuple[str, ...]:  # noqa: ARG001  as the others
+    """Return no model."""
+    return ()
+
+
+def main_models(bench: Bench) -> tuple[str, ...]:
+    """Return the models of the configurations of a bench, each once."""
+    return tuple(dict.fromkeys(attributes(bench.configurations, "model")))
+
+
+CLASSIFIED = (trained_encoders, classifier_work)
+OTHERS: Mapping[str, tuple[Callable[[Bench], tuple[str, ...]], Callable[[Bench], Work]]] = {
+    "bugs/table-2": (main_models, no_work),
+    "hst/judge": (partial(role_of, "hst", "judge", default=SMALL_JUDGE), judge_work),
+    "hst/source-tracker": (partial(role_of, "hst", "unixcoder", default="builtin:small"), tracker_work),
+    **dict.fromkeys(map("deco/{}".format, ("table-3", "table-5", "table-6", "table-9")), CLASSIFIED),
+    **dict.fromkeys(("deco/figure-20", "deco/figure-23"), CLASSIFIED),
+    **dict.fromkeys(("kds/table-9", "bugs/table-1", "bugs/table-3"), (no_model, no_work)),
+}
+"""Experiment → its models and their work, where these are not the main models of its paper."""
+
+
+def planned_work(experiments: Sequence[Reproduction], bench: Bench) -> dict[str, Work]:
+    """Return model → its work; experiments of one paper share their passes, audits do not."""
+    works: dict[str, Work] = {}
+    for experiment in experiments:
+        own = experiment.bench_of(bench)
+        if experiment.audits and bench.scale == PAPER_SCALE:
+            added = audit_work(experiment, own)
+            for model in bench.models or experiment.audits:
+                works[model] = Work(passes=works.get(model, Work(0.0)).passes + added.passes)
+            continue
+        models_of, work_of = OTHERS.get(experiment.full_name, (main_models, WORK.get(experiment.paper, testbed_work)))
+        work = work_of(own)
+        for model in models_of(own):
+            works[model] = max(works.get(model, work), work, key=attrgetter("passes"))
+    return works
+
+
 def billions_of(family: str, model: str) -> float | None:
     """Return the parameters of a model in billions, by its weights, its record or its name; None if unknown."""
     place = Path(model)
@@ -113,7 +206,7 @@ def billions_of(family: str, model: str) -> float | None:
         except ModelError:  # an encoder that ships with assay
             return None
     if place.exists():
-        return bytes_at(place) / BYTES_ON_DISK / 1e9
+        return weights_at(place) / 1e9
     for title, hub_id in paper(family).hub_models.items():
         if hub_id == model and title in paper(family).sizes:
             return paper(family).sizes[title]
@@ -122,6 +215,17 @@ def billions_of(family: str, model: str) -> float | None:
         return None
     number, unit = sizes[-1]
     return float(number) / (1 if unit in "bB" else 1e3)
+
+
+def weights_at(place: Path) -> float:
+    """Return the number of weights of a model on disk, by the heads of its files; else by their bytes."""
+    if is_gguf(str(place)):
+        return read_gguf(place).weights
+    count = 0
+    for path in place.glob("*.safetensors"):
+        with safe_open(path, "numpy") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  no mapping
+    return count or bytes_at(place) / BYTES_ON_DISK
 
 
 def bytes_at(place: Path) -> int:
@@ -140,13 +244,8 @@ def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) ->
         bench: with the models and data of the user.
     """
     family = experiments[0].paper
-    work = WORK.get(family, testbed_work)(bench)
-    models = list(dict.fromkeys(attributes(bench.configurations, "model")))
-    audits = tuple(dict.fromkeys(chain.from_iterable(attributes(experiments, "audits"))))
-    is_audit = bench.scale == PAPER_SCALE and all(attributes(experiments, "audits"))
-    if is_audit:
-        work, models = audit_work(experiments, bench), list(bench.models or audits)
-    rows = [Row((model, *costs_of(billions_of(family, model), work))) for model in models]
+    works = planned_work(experiments, bench)
+    rows = [Row((model, *costs_of(family, model, work))) for model, work in works.items()]
     columns = (
         Column("model", "name"),
         Column("parameters (billions)"),
@@ -157,9 +256,7 @@ def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) ->
         Column("hours, GPU"),
         Column("hours, this machine"),
     )
-    places = planned_data(family, bench)
-    if is_audit:
-        places = dict(chain.from_iterable(experiment.data_of(bench).items() for experiment in experiments))
+    places = planned_data(experiments, bench)
     data = [Row((label, str(place), on_disk(place))) for label, place in places.items()]
     notes = (
         (
@@ -175,27 +272,38 @@ def plan_report(name: str, experiments: Sequence[Reproduction], bench: Bench) ->
     )
     data_columns = (Column("data", "name"), Column("place"), Column("on disk (GB)"))
     tables = (
-        Table(name="models", title="Models", columns=columns, rows=tuple(rows)),
+        *([Table(name="models", title="Models", columns=columns, rows=tuple(rows))] if rows else []),
         *([Table(name="data", title="Data", columns=data_columns, rows=tuple(data))] if data else []),
     )
     what = f"{len(experiments)} experiments" if len(experiments) > 1 else "one experiment"
     statement = f"{name}, scale {Path(bench.scale).name}: {what}, seeds {', '.join(map(str, bench.seeds))}."
+    if not rows:
+        statement += " It runs no model."
     values = [dict(zip(attributes(columns, "title"), map(plain, row.cells), strict=True)) for row in rows]
     return Report(title=f"Plan of {name}", statement=statement, tables=tables, notes=notes, data={"models": values})
 
 
-def planned_data(family: str, bench: Bench) -> dict[str, str | Path]:
-    """Return name → place of the data of a run: the user's, and those that the testbed's configuration names."""
-    places: dict[str, str | Path] = dict(bench.data)
-    if not places and bench.scale == PAPER_SCALE:
-        places = dict.fromkeys(paper(family).data, "to be named with --data")
-    if family not in FAMILIES:
-        for each in bench.configurations:
+def planned_data(experiments: Sequence[Reproduction], bench: Bench) -> dict[str, str | Path]:
+    """Return name → place of the data of a run: the user's, those of the hub, and those of the testbed."""
+    places: dict[str, str | Path] = {}
+    for experiment in experiments:
+        own = experiment.data_of(bench)
+        if not own and bench.scale == PAPER_SCALE:
+            places |= dict.fromkeys(experiment.needs or experiment.paper_data, "to be named with --data")
+        places |= own
+    if experiments[0].paper not in FAMILIES:
+        for each in chain.from_iterable(own.configurations for own in testbed_benches(experiments, bench)):
             places[f"members of {each.name}"] = each.data.path or each.data.source
             if each.mix.ratio:
                 limit = f", first {each.mix.limit:,} texts" if each.mix.limit else ""
                 places[f"general text of {each.name}"] = f"{each.mix.path or each.mix.corpus}{limit}"
     return places
+
+
+def testbed_benches(experiments: Sequence[Reproduction], bench: Bench) -> list[Bench]:
+    """Return the benches of the experiments that train models."""
+    trained = [each for each in experiments if not (each.audits and bench.scale == PAPER_SCALE)]
+    return [each.bench_of(bench) for each in trained]
 
 
 def on_disk(place: str | Path) -> str | Missing:
@@ -204,15 +312,17 @@ def on_disk(place: str | Path) -> str | Missing:
     return f"{bytes_at(path) / 1e9:.3g}" if path.exists() else UNKNOWN
 
 
-def costs_of(billions: float | None, work: Work) -> tuple[str | Missing, ...]:
+def costs_of(family: str, model: str, work: Work) -> tuple[str | Missing, ...]:
     """Return the cells of a model behind its name."""
+    billions = billions_of(family, model)
     counts = (f"{work.passes:,.0f}", f"{work.trained:,.0f}")
     if billions is None:
         return (UNKNOWN, UNKNOWN, UNKNOWN, *counts, UNKNOWN, UNKNOWN)
     operations = billions * 1e9 * TOKENS * (2 * work.passes + 6 * work.trained)
     hours = [f"{operations / speed / 3600:.3g}" for speed in (ACCELERATOR, CORE * (os.cpu_count() or 1))]
-    sizes = (billions, BYTES_ON_DISK * billions, BYTES_OF[work.memory] * billions)
-    return (*map("{:.3g}".format, sizes), *counts, *hours)
+    place = Path(model)
+    disk = bytes_at(place) / 1e9 if place.exists() else BYTES_ON_DISK * billions
+    return (*map("{:.3g}".format, (billions, disk, BYTES_OF[work.memory] * billions)), *counts, *hours)
 
 
 def plain(cell: object) -> str | None:

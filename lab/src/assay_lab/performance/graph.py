@@ -3,14 +3,15 @@
 The vectors are those of whole functions and of their windows of 30 tokens, of the standard library and of installed
 packages, by `builtin:fragments`; each is a document of its own. Queries are fragments of 60 tokens of functions of the
 standard library, as they stand and with every name replaced. Recall@100 is the share of the 100 nearest, by all
-cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. Each size
-is kept in the folder `work`, so a run that was stopped continues.
+cosines, that a search for 400 has among its first 100. Times are of the processor, one thread; building too. One index
+grows from size to size, as `index add` and `compact` let it, so each vector is linked once. It is kept in the folder
+`work`, so a run that was stopped continues.
 """
 
 import json
-import tempfile
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from unittest.mock import patch
@@ -31,7 +32,9 @@ from assay_lab.performance.vectors import fragments, rename
 
 NEAREST, GATE = 100, 400
 """Nearest that recall counts, and documents that a trace asks for."""
-AT_ONCE = 8192
+AT_ONCE, STEP = 8192, 100_000
+WIDTHS = 2048, 4096, 8192
+"""Nodes that a search looks at; the product's is among them."""
 Documents = NDArray[np.int64]
 
 
@@ -66,19 +69,38 @@ def queries(count: int) -> dict[str, Float32Array]:
     return {"as it stands": encoder.encode(texts), "every name replaced": encoder.encode(list(map(rename, texts)))}
 
 
-def built(rows: NDArray[np.float16], folder: Path) -> tuple[VectorIndex, float]:
-    """Return an index of rows with its graph, and the seconds that the graph took."""
-    index = VectorIndex.create(folder, rows.shape[1])
+def grow(index: VectorIndex, rows: NDArray[np.float16]) -> float:
+    """Add rows to an index and its graph; return the seconds that the graph took."""
+    first = len(index)
     for start in range(0, len(rows), AT_ONCE):
         part = rows[start : start + AT_ONCE].astype(np.float32)
-        index.add(np.arange(start, start + len(part)), part)
-    index.compact()
+        index.add(np.arange(first + start, first + start + len(part)), part)
+    index.spill()
     began = time.process_time()
+    # a graph that is there already is extended, whatever the size
     with patch.object(vectors, "GRAPH_FROM", 1):
         index.connect()
     seconds = time.process_time() - began
     index.commit()
-    return index, seconds
+    return seconds
+
+
+def grown(folder: Path, rows: NDArray[np.float16], size: int) -> tuple[VectorIndex, float]:
+    """Return the index of the first rows, and the seconds that its graph took; one that is there grows further."""
+    place, record = folder / "vectors", folder / "seconds.json"
+    if not record.exists():
+        shutil.rmtree(place, ignore_errors=True)
+        VectorIndex.create(place, rows.shape[1]).commit()
+        write_json(record, {"0": 0.0})
+    index = VectorIndex.open(place, writable=True)
+    seconds: dict[str, float] = json.loads(record.read_text("utf-8"))
+    while len(index) < size:
+        building = seconds[str(len(index))] + grow(index, rows[len(index) : min(size, len(index) + STEP)])
+        seconds[str(len(index))] = building
+        write_json(record, seconds)
+    index.compact()
+    index.commit()
+    return index, seconds[str(size)]
 
 
 def answers_of(
@@ -94,21 +116,33 @@ def answers_of(
     return answers, seconds
 
 
+def shares_of(answers: Sequence[Documents], truth: Sequence[Documents]) -> list[float]:
+    """Return the share of the nearest that each answer has."""
+    return [len(np.intersect1d(answer, right)) / NEAREST for answer, right in zip(answers, truth, strict=True)]
+
+
 def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[dict[str, object]]:
-    """Yield a row for each kind of query."""
+    """Yield a row for each kind of query and width of the search."""
+
+    def first(query: Float32Array) -> Documents:
+        return index.search(query, GATE)[0][:NEAREST]
+
+    if (graph := index.graph) is None:
+        return
     for kind, own in by_kind.items():
-        row: dict[str, object] = {"queries": kind, "asked": len(own)}
         truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
-        graph, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
-        row |= {f"graph_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
-        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(graph, truth, strict=True)]
-        row |= {"recall_100": float(np.mean(shares)), "least_recall": min(shares)}
-        kept, index.graph = index.graph, None
-        signs, seconds = answers_of(lambda query: index.search(query, GATE)[0][:NEAREST], own)
-        index.graph = kept
-        row |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
-        shares = [len(np.intersect1d(first, right)) / NEAREST for first, right in zip(signs, truth, strict=True)]
-        yield row | {"signs_recall_100": float(np.mean(shares))}
+        index.graph = None
+        answers, seconds = answers_of(first, own)
+        index.graph = graph
+        signs = {"signs_recall_100": float(np.mean(shares_of(answers, truth)))}
+        signs |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+        for width in WIDTHS:
+            graph.nodes.expansion_search = width
+            answers, seconds = answers_of(first, own)
+            shares = shares_of(answers, truth)
+            row: dict[str, object] = {"queries": kind, "asked": len(own), "width": width}
+            row |= {f"graph_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
+            yield row | {"recall_100": float(np.mean(shares)), "least_recall": min(shares)} | signs
 
 
 def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
@@ -121,12 +155,11 @@ def run(scale: tuple[tuple[int, ...], int], seed: int, data: Data) -> Result:
     for size in sizes:
         path = data[WORK] / f"rows-{size}.json"
         if not path.exists():
-            with tempfile.TemporaryDirectory(dir=data[WORK]) as folder:
-                index, seconds = built(rows_of_all[:size], Path(folder) / "vectors")
-                graph = int(index.described["graph"]["bytes"])
-                about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
-                about["graph_bytes_a_vector"] = graph / len(index)
-                write_json(path, [about | row for row in measured(index, by_kind)])
+            index, seconds = grown(data[WORK], rows_of_all, size)
+            graph = int(index.described["graph"]["bytes"])
+            about = {"vectors": len(index), "dimensions": index.shape, "building_seconds": seconds}
+            about["graph_bytes_a_vector"] = graph / len(index)
+            write_json(path, [about | row for row in measured(index, by_kind)])
         results += json.loads(path.read_text("utf-8"))
     return Result(results)
 
@@ -139,6 +172,7 @@ EXPERIMENTS = (
         columns=(
             "vectors",
             "queries",
+            "width",
             "recall_100",
             "graph_p50_ms",
             "graph_p99_ms",

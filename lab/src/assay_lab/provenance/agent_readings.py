@@ -248,11 +248,16 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
 
 
 def deletions(pairs: Iterable[tuple[AgentRun, GoldTask]]) -> Iterator[tuple[AgentRun, GoldTask]]:
-    """Yield the patches that only add, the other way round, each in a run that hands it in."""
+    """Yield the patches that only add, the other way round, each in a run that hands it in.
+
+    Steps that show the file as the task found it are left out: it is the fixed file of the reversed task.
+    """
     for agent_run, task in pairs:
         reverse = reversed_patch(task.patch)
-        if items_of(reverse).deleted:
-            yield replace(agent_run, submission=reverse), replace(task, patch=reverse)
+        fix = items_of(reverse)
+        if fix.deleted:
+            steps = tuple(step for step in agent_run.steps if not fix.shown(step.output))
+            yield replace(agent_run, submission=reverse, steps=steps), replace(task, patch=reverse)
 
 
 def reversed_patch(patch: str) -> str:

@@ -1,10 +1,13 @@
 """Which copies between students does `assay pairs` find, beside Dolos and copydetect, and whom does it accuse wrongly?
 
-Solutions of one task by different people are the independent pairs. Two of a task that share four lines in a row, a
-name of five letters or a message that no third one has are hardly independent, and one of them is left out.
+Solutions of one task by different people are the independent pairs. Two of a task that share `RUN` tokens in a row,
+names aside, or four lines, a name of five letters or a message that no third one has are hardly independent, and one of
+them is left out.
 
 - A set holds solutions of a few tasks, and disguised copies (`obfuscations`) of some. AUROC of the copies against all
   independent pairs of one task; the difference to another tool has a bootstrap interval over the sets.
+- The same for students who solved three tasks each, of whom some have copied one.
+- The same for IR-Plag (Karnalim et al., 2019): Java of students who were asked to copy, in six levels of disguise.
 - A course is of students who solved two to five tasks each. It is quiet if no pair stands out. Then the last student
   copies: everything, or one of his tasks. Five other students copy in five ways: those found and the false pairs.
 
@@ -34,8 +37,11 @@ from assay_lab.experiments.declaration import Data, Experiment, Result
 from assay_lab.provenance.obfuscations import KINDS, disguised
 
 ENDINGS = {"python": "py", "java": "java", "c": "c", "cpp": "cpp"}
+RUN = 80
 MOST, LINES, OF_A_TASK, IN_A_SET, COPIES = 60, 5, 12, 24, 4
+FEWEST, TASKS, IN_A_CLASS = 8, 3, 16
 STUDENTS = (10, 30)
+GROUPS = ("whole", "one of three", "IR-Plag")
 WAYS: Mapping[str, str] = {
     "as it stands": "layout and comments",
     "names": "names",
@@ -75,14 +81,15 @@ Tasks = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class ProgramSet:
-    """Solutions of a few tasks, and copies of some of them under one disguise.
+    """Programs, and copies of some of them under one disguise.
 
     Attributes:
         language: of all.
         kind: of the disguise.
-        texts: the solutions, then the copies.
-        tasks: of the solutions.
-        sources: numbers of the solutions that were copied.
+        texts: the programs, then the copies.
+        tasks: of the programs: those of one name are compared.
+        sources: numbers of the programs that were copied.
+        copied: what of a program.
     """
 
     language: str
@@ -90,6 +97,7 @@ class ProgramSet:
     texts: tuple[str, ...]
     tasks: tuple[str, ...]
     sources: tuple[int, ...]
+    copied: str = "whole"
 
     def auroc(self, scores: np.ndarray) -> float:
         """Return the AUROC of the copies against the solutions of one task, [n, n] → a number."""
@@ -101,7 +109,7 @@ class ProgramSet:
 def independent(texts: Sequence[str], language: str) -> list[str]:
     """Return the solutions of a task without those that share rare lines, names or messages with an earlier one."""
     codes = [strip_comments(text, language) for text in texts]
-    runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
+    runs, words, shapes = (list(map(parts, codes)) for parts in (_runs_of_lines, _words, _runs_without_names))
     if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
         rare_runs, rare_words = set[str]().union(*runs), set[str]()
     else:
@@ -111,7 +119,7 @@ def independent(texts: Sequence[str], language: str) -> list[str]:
         for other in kept:
             # a word of five letters, or two shorter ones
             letters = sum(min(len(word), 5) - 2 for word in rare_words & words[at] & words[other])
-            if rare_runs & runs[at] & runs[other] or letters > 1:
+            if shapes[at] & shapes[other] or rare_runs & runs[at] & runs[other] or letters > 1:
                 break
         else:
             kept.append(at)
@@ -122,6 +130,17 @@ def _runs_of_lines(code: str) -> set[str]:
     """Return each four lines that follow each other, without white space and short lines."""
     lines = [line for line in map("".join, map(str.split, code.splitlines())) if len(line) > 3]
     return {"\n".join(lines[at : at + 4]) for at in range(len(lines) - 3)}
+
+
+def _runs_without_names(code: str) -> set[tuple[str, ...]]:
+    """Return each `RUN` tokens that follow each other, names by the order of their first use among them."""
+    tokens = re.findall(r"\w+|[^\w\s]", code)
+    runs = set()
+    for at in range(len(tokens) - RUN + 1):
+        names = dict[str, str]()
+        run = tokens[at : at + RUN]
+        runs.add(tuple(names.setdefault(token, f"{len(names)}") if token[0].isalpha() else token for token in run))
+    return runs
 
 
 def _words(code: str) -> set[str]:
@@ -167,6 +186,52 @@ def program_sets(tasks: Tasks, language: str, number: int, seed: int) -> Iterabl
             yield ProgramSet(language, kind, texts=(*texts, *copies), tasks=tuple(owners), sources=tuple(sources))
 
 
+def class_sets(tasks: Tasks, language: str, number: int, seed: int) -> Iterable[ProgramSet]:
+    """Yield classes of students who solved a few tasks each, of whom a quarter has copied the first one."""
+    for at in range(number):
+        draw = seeded_random(seed, f"part {language} {at}")
+        chosen = draw.sample(sorted(tasks), min(TASKS, len(tasks)))
+        size = min(IN_A_CLASS, *(len(tasks[task]) for task in chosen))
+        students = list(zip(*(draw.sample(tasks[task], size) for task in chosen), strict=True))
+        own, others = students[: size - size // 4], students[size - size // 4 :]
+        sources = draw.sample(range(len(own)), len(others))
+        for kind in KINDS:
+            texts = list(map("\n".join, own))
+            for source, rest in zip(sources, others, strict=True):
+                texts.append("\n".join([disguised(own[source][0], kind, language, seed=seed), *rest[1:]]))
+            yield ProgramSet(
+                language,
+                kind=kind,
+                texts=tuple(texts),
+                tasks=("class",) * len(own),
+                sources=tuple(sources),
+                copied="one of three",
+            )
+
+
+def published_sets(folder: Path, seed: int) -> Iterable[ProgramSet]:
+    """Yield the cases of IR-Plag by level: the original and independent solutions, and a few copies at a time."""
+    for case in sorted(folder.glob("case-*")):
+        texts = list(map(_java_of, [case / "original", *sorted((case / "non-plagiarized").iterdir())]))
+        for level in sorted((case / "plagiarized").iterdir()):
+            copies = list(map(_java_of, sorted(level.iterdir())))
+            seeded_random(seed, f"{case.name} {level.name}").shuffle(copies)
+            for part in (copies[:COPIES], copies[COPIES : 2 * COPIES]):
+                if part:
+                    yield ProgramSet(
+                        "java",
+                        kind=level.name,
+                        texts=(*texts, *part),
+                        tasks=(case.name,) * len(texts),
+                        sources=(0,) * len(part),
+                        copied="IR-Plag",
+                    )
+
+
+def _java_of(folder: Path) -> str:
+    return "\n".join(path.read_text("utf-8", errors="replace") for path in sorted(folder.rglob("*.java")))
+
+
 def compared(texts: Sequence[str], language: str) -> Comparison:
     """Return the comparison of programs, each of a student named by its number."""
     return compare_submissions(
@@ -185,7 +250,7 @@ def by_assay(sets: Sequence[ProgramSet]) -> list[np.ndarray]:
         for group in result.identical:
             same = list(map(int, group))
             matrix[np.ix_(same, same)] = np.inf
-        matrices.append(np.nan_to_num(np.maximum(matrix, matrix.T), posinf=1e9))
+        matrices.append(np.nan_to_num(matrix + matrix.T, posinf=1e9))
     return matrices
 
 
@@ -213,7 +278,7 @@ def by_program(sets: Sequence[ProgramSet], command: Sequence[str], cwd: Path | N
 
 
 def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[str, object]]:
-    """Return a row for each disguise: AUROC of each tool, and the differences with their intervals."""
+    """Return a row for each disguise, of whole and of partial copies: AUROC of each tool, differences, intervals."""
     tools: dict[str, Callable[[], list[np.ndarray]]] = {"assay": lambda: by_assay(sets)}
     if "dolos" in data:
         command = ["node", "--input-type=module", "-e", DOLOS]
@@ -224,14 +289,15 @@ def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[s
     for tool, measure in tools.items():
         values[tool] = np.array([part.auroc(matrix) for part, matrix in zip(sets, measure(), strict=True)])
     draw = np.random.default_rng(seed)
-    kinds = np.array([part.kind for part in sets])
+    groups = [(part.copied, part.kind) for part in sets]
     rows = []
-    for kind in KINDS:
-        row: dict[str, object] = {"part": "auroc", "kind": kind, "sets": int((kinds == kind).sum())}
+    for copied, kind in dict.fromkeys(sorted(groups, key=lambda group: GROUPS.index(group[0]))):
+        own = np.array([group == (copied, kind) for group in groups])
+        row: dict[str, object] = {"part": "auroc", "copied": copied, "kind": kind, "sets": int(own.sum())}
         for tool, figures in values.items():
-            row[tool] = float(figures[kinds == kind].mean())
+            row[tool] = float(figures[own].mean())
             if tool != "assay":
-                gains = (values["assay"] - figures)[kinds == kind]
+                gains = (values["assay"] - figures)[own]
                 means = gains[draw.integers(len(gains), size=(4000, len(gains)))].mean(axis=1)
                 low, high = np.quantile(means, [0.025, 0.975]).tolist()
                 row[f"over {tool}"] = {"value": float(gains.mean()), "low": low, "high": high}
@@ -247,7 +313,7 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         draw = seeded_random(seed, f"course {language} {at}")
         chosen = draw.sample(sorted(tasks), min(draw.randint(2, 5), len(tasks)))
         most = min(STUDENTS[1], *(len(tasks[task]) for task in chosen))
-        size = draw.randint(STUDENTS[0], most)
+        size = draw.randint(min(STUDENTS[0], most), most)
         columns = [draw.sample(tasks[task], size) for task in chosen]
         students = list(zip(*columns, strict=True))
         texts = list(map("\n".join, students))
@@ -300,14 +366,14 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     rows = list[dict[str, object]]()
     notes = []
     for language in ENDINGS:
-        tasks = solutions(data["solutions"], language, 2) if "solutions" in data else {}
-        if tasks:
+        tasks = solutions(data["solutions"], language, FEWEST) if "solutions" in data else {}
+        if len(tasks) > 1:
             sets += program_sets(tasks, language, number=per_language, seed=seed)
-        large = {task: texts for task, texts in tasks.items() if len(texts) >= STUDENTS[0]}
-        if len(large) > 1:
-            rows.append(course_row(large, language, number=courses, seed=seed))
-        count = sum(map(len, tasks.values()))
-        notes.append(f"{language}: {len(tasks)} tasks with {count} solutions, {len(large)} of them for courses")
+            sets += class_sets(tasks, language, number=per_language, seed=seed)
+            rows.append(course_row(tasks, language, number=courses, seed=seed))
+        notes.append(f"{language}: {len(tasks)} tasks with {sum(map(len, tasks.values()))} solutions")
+    if "irplag" in data:
+        sets += published_sets(data["irplag"], seed)
     missing = sorted({"dolos", "copydetect"} - set(data))
     notes += [f"{tool}: not measured, --data {tool}=… is not given" for tool in missing]
     return Result([*auroc_rows(sets, data, seed), *rows] if sets else rows, notes)
@@ -317,9 +383,10 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (2, 24)},
+        scales={"smoke": (1, 1), "full": (10, 50)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
+            "irplag": "the folder of IR-Plag with case-01 to case-07",
             "dolos": "a folder with node_modules that have @dodona/dolos-lib",
             "copydetect": "a Python interpreter with the package copydetect",
         },

@@ -1,22 +1,18 @@
 """Does a test by text alone find a model that was trained on the publication?
 
 The content of a task is a lot of its own: which of four sets of examples is published. A model gets the public text up
-to the first place where the four differ, and writes on, greedily. What it writes is compared with what each of the four
-has there. All that is sent is public. The same lot is tested by log-likelihoods beside it.
+to the first place where the four differ, and writes on, greedily; see `assay.release.characters_alike`, which the test
+uses. The same lot is tested by log-likelihoods beside it.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from operator import eq
-from os.path import commonprefix
 from typing import Any
 
 import numpy as np
 
 from assay.models import TransformersModel, open_local
-from assay.release import evidence, lot_test, standardised_within
+from assay.release import characters_alike, evidence, lot_test, standardised_within
 from assay.types import Float64Array
 from assay_lab.columns import at_places, text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
@@ -33,10 +29,7 @@ from assay_lab.release.plants import (
 from assay_lab.result_rows import column, grouped, mean_of
 
 CONTENTS = 4
-WRITTEN = 64
-"""Tokens that the model writes behind each prompt."""
-WAYS = ("written alike", "written words", "log-likelihood")
-_DETAIL = re.compile(r"\w+")
+WAYS = ("written alike", "log-likelihood")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +42,11 @@ class Size:
     tasks: int | None = None
 
 
-def written(model: TransformersModel, contents: Sequence[Sequence[str]]) -> tuple[Float64Array, Float64Array]:
-    """Return how each content agrees with what the model writes, [tasks, contents]: equal characters, own words."""
-    prompts = list(map(commonprefix, contents))
-    alike, words = np.zeros((2, len(contents), CONTENTS))
-    replies = model.generate(prompts, max_new_tokens=WRITTEN)
-    for place, (texts, prompt, reply) in enumerate(zip(contents, prompts, replies, strict=True)):
-        rests = [text[len(prompt) :][: len(str(reply))] for text in texts]
-        details = list(map(set, map(_DETAIL.findall, rests)))
-        common = set.intersection(*details)
-        found = set(_DETAIL.findall(str(reply)))
-        for at, (rest, own) in enumerate(zip(rests, details, strict=True)):
-            alike[place, at] = sum(takewhile(bool, map(eq, rest, str(reply))))
-            words[place, at] = len((own - common) & found) / max(1, len(own - common))
-    return alike, words
+def written(model: TransformersModel, contents: Sequence[Sequence[str]]) -> Float64Array:
+    """Return how many characters of each content the model writes, [tasks, contents]."""
+    values = characters_alike(model, contents)
+    rows = [list(map(values.__getitem__, texts)) for texts in contents]
+    return np.array(rows)
 
 
 def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
@@ -82,7 +66,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
                 model = trained_on(published, beside, seed=number * 100 + dose, model=model)
             if dose not in (0, *size.doses):
                 continue
-            values = (*written(model, contents), copy_values(model, contents)[0])
+            values = (written(model, contents), copy_values(model, contents)[0])
             for way, table in zip(WAYS, values, strict=True):
                 result = lot_test(evidence(standardised_within(table)), lot)
                 first = (table.argmax(axis=1) == lot) & (np.ptp(table, axis=1) > 0)
@@ -98,7 +82,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
         row |= {"z": mean_of(group, "z"), "ranks first": mean_of(group, "first")}
         row |= {f"p ≤ {level:g}": share_up_to(level, column(group, "p")) for level in (0.05, 0.001)}
         rows.append(row)
-    return Result(rows, (f"{CONTENTS} contents a task, {WRITTEN} tokens; {size.others} other functions an epoch.",))
+    return Result(rows, (f"{CONTENTS} contents a task; {size.others} other functions an epoch.",))
 
 
 EXPERIMENTS = (

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.stats import t as student
 
 from assay.code import Problem, reordered, replaced_tests
-from assay.datasets import SourceRow, TaskColumns, TaskLayout, cells_of, layout_of, read_rows, scored_text, with_cells
+from assay.datasets import DataSelection, SourceRow, TaskLayout, cells_of, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
-from assay.release import changes_doctests_alone, drafted
+from assay.release import drafted, shows_as_much
 from assay.types import Float64Array
 from assay_lab.columns import text_column
 from assay_lab.experiments.declaration import Data, Experiment, Result
@@ -61,13 +61,13 @@ def fresh_files(data: Data, most: int | None) -> Iterator[list[SourceRow]]:
 
 def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
     """Return the tasks of one file with their copies; a kind is empty where a task has nothing of it to change."""
-    layout = layout_of(rows, TaskColumns(), "tasks")
+    layout = layout_of(rows, DataSelection(), "tasks")
     codes = [scored_text(row, replace(layout, statement=())) for row in rows]
     examples = replaced_tests(list(map(Problem, codes, codes)), copies, seed=seed)
     tasks = []
     for row, code, replaced in zip(rows, codes, examples, strict=True):
         original = piece(row, layout)
-        shown = filter(partial(changes_doctests_alone, code), text_column(replaced.variants))
+        shown = filter(partial(shows_as_much, code), text_column(replaced.variants))
         in_front = partial(changed_in_front, original, original.text.removesuffix(code))
         made = {"order": list(map(in_front, reordered(code, copies, seed))), "examples": list(map(in_front, shown))}
         for kind, naming in NAMINGS.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay import load
-from assay.datasets import TaskColumns, ids_of, language_of_row, layout_of, read_rows, scored_text, with_cells
+from assay.datasets import DataSelection, ids_of, language_of_row, layout_of, read_rows, scored_text, with_cells
 from assay.ground_truth import demo_functions
 from assay.models import TransformersModel, open_local
 from assay.release import NameSources, by_cluster, clusters_of, drafted, evidence, residuals, standardised_within
@@ -78,7 +78,7 @@ def javascript_rows(data: Data, most: int | None = None) -> list[dict[str, objec
 
 def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "synonyms", seed: int = 0) -> CopySet:
     """Return distinct verified copies of each task that has enough."""
-    columns = TaskColumns()
+    columns = DataSelection()
     layout = layout_of(rows, columns, "tasks")
     ids = ids_of(rows, layout, columns, source="tasks")
     kept, names, languages, originals, texts = [], [], [], [], []

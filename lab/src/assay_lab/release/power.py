@@ -45,7 +45,7 @@ class Size:
 
     copies: int = 10
     lots: int = 10
-    doses: tuple[int, ...] = (1, 4)
+    doses: tuple[int, ...] = (1,)
     others: int = 100
     tasks: tuple[tuple[int, int], ...] = ((12, 0), (40, 0), (70, 0), (20, 70))
     read: tuple[int, ...] = (5, 10)

@@ -12,8 +12,6 @@ from assay.files import write_text
 MARKER = "STAND-IN"
 """Name of the file in each folder of stand-ins, and the word in all that is made with them."""
 MEANING = "Random weights and invented texts for a rehearsal of `assay lab rehearse`. What they give means nothing.\n"
-CACHES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE")
-"""Variables that name a cache of the hub."""
 
 
 def mark(folder: Path) -> Path:
@@ -26,12 +24,25 @@ def mark(folder: Path) -> Path:
 def is_marked(place: str | Path) -> bool:
     """Return whether a file or folder is a stand-in: the marker lies in it or in a folder above."""
     path = Path(place).absolute()
-    return path.exists() and any((folder / MARKER).is_file() for folder in (path, *path.parents))
+    if not path.exists():
+        return False
+    real = path.resolve()  # a link has other folders above it than what it leads to
+    return any((folder / MARKER).is_file() for folder in (path, *path.parents, real, *real.parents))
 
 
-def reads_stand_ins(places: Iterable[str | Path] = ()) -> bool:
-    """Return whether the hub cache of this process, or one of the places of models and data, holds stand-ins."""
-    return any(map(is_marked, chain(filter(None, map(os.environ.get, CACHES)), places)))
+def caches() -> tuple[Path, Path]:
+    """Return the folders in which the packages of the hub keep models and data sets."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    home = Path(os.environ.get("HF_HOME") or base).expanduser()
+    hub = os.environ.get("HF_HUB_CACHE") or home / "hub"
+    return Path(hub), Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
+
+
+def stand_ins_in(places: Iterable[str | Path] = ()) -> Iterator[Path]:
+    """Yield the hub caches of this process and the places of models and data that hold stand-ins."""
+    yield from map(Path, filter(is_marked, chain(caches(), places)))
+    # one stand-in among real models is enough: by which names an experiment opens them, nobody can tell beforehand
+    yield from chain.from_iterable(cache.glob(f"*/{MARKER}") for cache in caches())
 
 
 def check_no_stand_ins(places: Iterable[str | Path], what: str) -> None:
@@ -40,8 +51,10 @@ def check_no_stand_ins(places: Iterable[str | Path], what: str) -> None:
     Raises:
         DataError: a place is one.
     """
-    if reads_stand_ins(places):
-        raise DataError(f"{what}: received stand-ins, whose figures mean nothing; expected real models and data")
+    for place in stand_ins_in(places):
+        raise DataError(
+            f"{what}: received stand-ins in {place}, whose figures mean nothing; expected real models and data"
+        )
 
 
 def check_same_kind(folder: Path, *, is_rehearsal: bool) -> None:

@@ -37,6 +37,7 @@ class Collection:
 
     def retrieve(self, ids: Sequence[int | str], fields: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield number and fields of the points that exist, in any order."""
+        # pages by number, because a server limits the size of a request and of its answer
         for start in range(0, len(ids), PAGE):
             page = list(ids[start : start + PAGE])
             yield from numbered_payloads(self.calls(_retrieving(self.name, page, fields)))

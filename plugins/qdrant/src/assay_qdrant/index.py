@@ -227,7 +227,8 @@ class QdrantIndex:
         attempts = 0
         while page := self._documents.page(originating_in(name, of_file), ["origins"]):
             left = {number: _without(origins_in(payload), name, of_file) for number, payload in page}
-            attempts = attempts + 1 if dealt_with.issuperset(left) else 0
+            # counts from anew whenever a page has documents that were not dealt with before
+            attempts = (attempts + 1) * dealt_with.issuperset(left)
             if attempts == _ATTEMPTS:
                 raise CorpusIndexError(
                     f"{self.address}: the server acknowledged {_ATTEMPTS} times that {len(left)} documents no "
@@ -385,7 +386,7 @@ class QdrantIndex:
             sources=tuple(sorted(self._documents.facet("origins[].source"))),
             postings=postings,
             segments=status.segments_count or 0,
-            vectors=documents if self._described.encoder else 0,
+            vectors=documents * bool(self._described.encoder),
             seen=seen,
             skipped=skipped,
             bytes={},
@@ -419,7 +420,7 @@ class QdrantIndex:
             of_new = list(fingerprint_hashes(texts, list(map(attrgetter("language"), chosen)), self.profile))
         else:
             of_new = list(map(hashes.__getitem__, rows))
-        dense = self._dense_vectors(texts, list(map(vectors.__getitem__, rows)) if vectors else None)
+        dense = self._dense_vectors(texts, vectors and list(map(vectors.__getitem__, rows)))
         numbers = list(map(itemgetter(0), map(placed.__getitem__, new)))
         points = list(starmap(point_of, zip(numbers, chosen, new, of_new, dense, strict=True)))
         for group in requests_of(points, LARGEST_REQUEST):
@@ -440,6 +441,7 @@ class QdrantIndex:
         if self._encoder is None or not texts:
             return [None] * len(texts)
         rows = computed or document_vectors(self._encoder, texts)
+        # an encoder gives a text one vector, as a list of one row; Qdrant takes several only of a multivector
         return rows if isinstance(self._encoder, ManyVectors) else list(chain.from_iterable(rows))
 
     def _placed(self, digests: Sequence[str]) -> dict[str, tuple[int, tuple[Origin, ...] | None]]:
@@ -449,6 +451,7 @@ class QdrantIndex:
         """
         placed: dict[str, tuple[int, tuple[Origin, ...] | None]] = {}
         used: set[int] = set()
+        # linear probing over numbers: a free one is found because fewer are used than there are
         waiting = {digest: first_number(digest) for digest in digests}
         while waiting:
             stored = dict(self._documents.retrieve(sorted(set(waiting.values())), ["digest", "origins"]))

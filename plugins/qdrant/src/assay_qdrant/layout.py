@@ -77,7 +77,10 @@ def has_form(form: str) -> models.Filter:
 
 def originating_in(source: str, path: str | None) -> models.Filter:
     """Return the filter for documents with an origin in a source, or in one file of it."""
-    conditions = [equal("source", source), *([] if path is None else [equal("path", path)])]
+    conditions = [equal("source", source)]
+    if path is not None:
+        conditions.append(equal("path", path))
+    # nested, so that source and path are those of one origin and not of two of the same document
     return models.Filter(
         must=[models.NestedCondition(nested=models.Nested(key="origins", filter=models.Filter(must=list(conditions))))]
     )

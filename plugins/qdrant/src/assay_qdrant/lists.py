@@ -90,6 +90,7 @@ class FingerprintLists:
 
         Of more than `candidates` documents the server keeps those that share most; rare fingerprints count more.
         """
+        # in the order of the text, as `choose_lists` spreads its choice over it
         _, first = np.unique(hashes, return_index=True)
         query = hashes[np.sort(first)]
         search = self._profile.search
@@ -145,6 +146,7 @@ class FingerprintLists:
             best = self._documents.best_points([sparse(np.array([value], np.uint64)) for value in batch], form, 1)
             n = answers.once(form, lambda: self._documents.count(has_form(form), exact=False))
             for value, points in zip(batch, best, strict=True):
+                # the weight solved for df; a hash that no document has gives no point, and so 0
                 frequencies[form, int(value)] = sum(
                     max(1, round(np.exp(-point.score) * (n + 1) - 0.5)) for point in points
                 )
@@ -166,8 +168,8 @@ class FingerprintLists:
         return OwnerCounts.of(len(hashes), at, np.array(numbers, np.int64), holders=holders, every=MOST_OWNERS)
 
     def _answers(self) -> Answers:
-        remembered: Answers | None = getattr(self._thread, "answers", None)
-        return Answers() if remembered is None else remembered
+        # outside a block nothing is kept: another writer may change the collection between two searches
+        return getattr(self._thread, "answers", None) or Answers()
 
     def _sharing(self, form: Form, hashes: Hashes, most: int) -> DocumentIds:
         """Return documents with at least one of these fingerprints, as the server ranks them."""
@@ -182,7 +184,7 @@ class FingerprintLists:
     def _hashes_of(self, documents: DocumentIds) -> Mapping[int, Mapping[Form, Hashes]]:
         by_document = self._answers().hashes
         unknown = list(filterfalse(by_document.__contains__, documents.tolist()))
-        payloads = dict(self._documents.retrieve(unknown, ["hashes"])) if unknown else {}
+        payloads = dict(self._documents.retrieve(unknown, ["hashes"]))
         by_document.update({number: self._unpacked(payloads.get(number, {})) for number in unknown})
         return by_document
 

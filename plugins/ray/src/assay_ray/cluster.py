@@ -51,6 +51,7 @@ class RayCluster:
         if not ray.is_initialized():
             _connect(self.address, self._jobs)
             self._open.callback(ray.shutdown)
+        # Ray Data writes its plan to the log of every run, between the lines of the command
         logger = logging.getLogger("ray.data")
         self._open.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.ERROR)
@@ -87,6 +88,7 @@ class RayCluster:
         """
         if not tasks:
             return
+        # a block a task, so that a dying worker takes one task with it; the counter needs no core of its own
         rows = [{"number": number, "task": task} for number, task in enumerate(tasks)]
         run = partial(_run_row, begun=_remote(_Begun, num_cpus=0).remote(), attempts=ATTEMPTS, function=function)
         data = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
@@ -97,6 +99,7 @@ class RayCluster:
         data.context.print_on_execution_start = False
         try:
             for row in data.iter_rows():
+                # Ray's rows hold no None: the empty result stands for a task that was given up
                 yield row["result"] or None
         except RayError as error:
             first = next(iter(str(error).splitlines()), type(error).__name__)

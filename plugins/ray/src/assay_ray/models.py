@@ -59,10 +59,13 @@ def open_on_ray(name: str, settings: ModelSettings) -> "RayLogProbScorer":
     model = name.removeprefix(PREFIX)
     if is_server(model):
         raise ModelError(f"model {name!r}: {model!r} is behind a server already; expected it without {PREFIX!r}")
-    model, at, address = model.rpartition("@") if "@" in model else (model, "", "")
-    if not model or (at and not address):
+    address = None
+    if "@" in model:
+        # the last one, since a path may have the sign, too
+        model, _, address = model.rpartition("@")
+    if not model or address == "":
         raise ModelError(f"model {name!r}: expected {PREFIX}MODEL, or {PREFIX}MODEL@ADDRESS")
-    workers = RayWorkers(model, settings, address)
+    workers = RayWorkers(model, settings, address or "")
     facts = workers.alone(_describe, b"", "opening the model")
     assert isinstance(facts, ModelFacts)  # noqa: S101  `_describe` wrote it
     return (RayLogProbScorer if facts.vocabulary_size is None else RayScorer)(workers, facts)
@@ -91,8 +94,12 @@ class RayWorkers:
         self._cluster = RayCluster(address).__enter__()
         weakref.finalize(self, self._cluster.__exit__)
         accelerators = int(bool(self._cluster.resources.get("GPU")))
-        cores = cores or (1 if accelerators else self._cluster.smallest_node)
-        kind, of_worker = ("GPU", accelerators) if accelerators else ("CPU", cores)
+        if accelerators:
+            kind, of_worker, cores = "GPU", accelerators, cores or 1
+        else:
+            # a model on the CPU uses all cores it gets, so a worker for each machine and not for each core
+            cores = cores or self._cluster.smallest_node
+            kind, of_worker = "CPU", cores
         self._share: dict[str, int] = {"cores": cores, "accelerators": accelerators}
         self._ahead = max(1, int(_AHEAD * self._cluster.resources.get(kind, 1) / of_worker))
         self._bound: dict[str, Any] = {"name": name, "settings": settings}
@@ -257,6 +264,7 @@ def _score(texts: bytes, *, name: str, settings: ModelSettings) -> bytes:
         values = in_order(model.completed(pickle.loads(texts)))  # noqa: S301  of our own writer
         packed = [value if isinstance(value, Rejected) else pack_statistics(value) for value in values]
     except AssayError as error:
+        # an error is a result, too: one that is raised in a worker would be repeated by Ray
         return pickle.dumps(ModelError(str(error)))
     return pickle.dumps(packed)
 

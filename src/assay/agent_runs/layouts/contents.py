@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from assay.files import parse_json
 
 _SUFFIXES = (".gz", ".json", ".jsonl", ".traj", ".eval")
-_TEXT_KEYS = ("text", "content", "output", "thinking")
+_TEXT_KEYS = ("text", "content", "output", "thinking", "aggregated_output", "stdout")
+_TEXT_KEYS += ("file", "snippet", "result", "error", "message")
 
 
 def text_of(content: object) -> str:
@@ -23,23 +25,23 @@ def text_of(content: object) -> str:
 
 
 def arguments_of(value: object) -> dict[str, str]:
-    """Return the arguments of a call as texts by name; a list of words is one command."""
+    """Return the arguments of a call as texts by name; a text or a list of words is one command."""
     if isinstance(value, str):
-        try:
-            parsed = parse_json(value)
-        except ValueError:
-            return {"command": value}
-        value = parsed if isinstance(parsed, Mapping) else {"command": value}
-    if not isinstance(value, Mapping):
-        return {}
-    texts = {}
-    for key, entry in value.items():
-        if isinstance(entry, list) and all(isinstance(word, str) for word in entry):
-            # ["bash", "-lc", script]: the script is the command
-            texts[str(key)] = entry[-1] if len(entry) == 3 and entry[1] in {"-c", "-lc"} else " ".join(entry)  # noqa: PLR2004
-        elif entry is not None:
-            texts[str(key)] = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
-    return texts
+        with suppress(ValueError):
+            value = mapping_or_empty(parse_json(value)) or value
+    if isinstance(value, str | list):
+        value = {"command": value}
+    return {str(key): _argument(entry) for key, entry in mapping_or_empty(value).items() if entry is not None}
+
+
+def _argument(entry: object) -> str:
+    """Return an argument as a text; of ["bash", "-lc", SCRIPT] the script is the command."""
+    if isinstance(entry, str):
+        return entry
+    if not isinstance(entry, list) or not all(isinstance(word, str) for word in entry):
+        return json.dumps(entry, ensure_ascii=False)
+    is_script = len(entry) == 3 and entry[1] in {"-c", "-lc"}  # noqa: PLR2004  program, option and script
+    return " ".join(entry[-1:] if is_script else entry)
 
 
 def names_in(path: Path) -> tuple[str, ...]:
@@ -53,6 +55,16 @@ def names_in(path: Path) -> tuple[str, ...]:
 def mapping_or_empty(value: object) -> Mapping[str, Any]:
     """Return an object of JSON; an empty one in place of anything else."""
     return value if isinstance(value, Mapping) else {}
+
+
+def is_mapping(value: object) -> bool:
+    """Return True for an object of JSON."""
+    return isinstance(value, Mapping)
+
+
+def objects_of(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a list of JSON; none in place of anything else."""
+    return list(filter(is_mapping, value)) if isinstance(value, list) else []
 
 
 def string_or_none(value: object) -> str | None:

@@ -1,12 +1,37 @@
 """Events of OpenHands: a row of `output.jsonl` is a run, whose history holds actions and observations."""
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from itertools import chain, product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, outcome_of, string_or_none, text_of
-from assay.agent_runs.run_values import AgentRun, Step
+from assay.agent_runs.layouts.contents import (
+    arguments_of,
+    mapping_or_empty,
+    objects_of,
+    outcome_of,
+    string_or_none,
+    text_of,
+)
+from assay.agent_runs.layouts.step_record import StepRecord
+from assay.agent_runs.run_values import AgentRun
+
+_NOT_OF_THE_CALL = {
+    "thought",
+    "kind",
+    "security_risk",
+    "summary",
+    "confirmation_state",
+    "is_input",
+    "hidden",
+    "blocking",
+}
+_DELEGATING = {"delegate", "task", "task_tool_set", "DelegateTool", "TaskTool"}
+_ACP, _ENDED = "ACPToolCallEvent", {"completed", "failed"}
+_NO_CALLS = {"null", "think", "finish", "message", "system", "recall", "agent_state_changed", "change_agent_state"}
+_NO_CALLS |= {"condensation", "condensation_request", "loop_recovery"}
+"""Actions and observations that are no calls of a tool."""
 
 
 def openhands(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401, ARG001  JSON; the form of a reader
@@ -19,46 +44,88 @@ def openhands(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
     name = str(content["instance_id"])
     report = content.get("report") or {}
     patch = (content.get("test_result") or {}).get("git_patch", content.get("git_patch"))
-    prompts = [text_of(content.get("instruction"))]
-    prompts += [_said(event) for event in events if event.get("source") == "user"]
+    prompts = [text_of(content.get("instruction")), *map(_prompt, events)]
+    record = StepRecord()
+    cut = f"the run ended with an error: {content['error']}"[:200] if content.get("error") else ""
+    if _note_events(record, events):
+        cut = cut or "the steps of a sub-agent are not in the file"
     return [
         AgentRun(
             name=name,
             layout="OpenHands",
             tasks=(name,),
-            prompt="\n".join(prompts),
-            steps=tuple(_steps(events)),
+            prompt="\n".join(filter(None, prompts)),
+            steps=record.steps,
             submission=string_or_none(patch),
             solved=outcome_of(report.get("resolved")),
-            cut=f"the run ended with an error: {content['error']}"[:200] if content.get("error") else "",
+            cut=cut,
         )
     ]
 
 
-def _said(event: Mapping[str, Any]) -> str:
+def _prompt(event: Mapping[str, Any]) -> str:
+    """Return the text of an event of the user."""
+    if event.get("source") != "user":
+        return ""
     return text_of((event.get("llm_message") or {}).get("content")) or text_of((event.get("args") or {}).get("content"))
 
 
-def _steps(events: list[Mapping[str, Any]]) -> Iterator[Step]:
-    calls: dict[object, tuple[str, dict[str, str]]] = {}
-    last: object = None
+def _note_events(record: StepRecord, events: Iterable[Mapping[str, Any]]) -> bool:
+    """Note the events of a history, and return True where a sub-agent worked whose events are elsewhere."""
+    last = command = ""
+    delegates = False
+    states: dict[str, dict[str, Any]] = {}
     for number, event in enumerate(events):
-        if "observation" not in event:
-            call = event.get("tool_call") or {}
-            name = event.get("tool_name") or event.get("action")
-            if isinstance(name, str):
-                arguments = arguments_of(call.get("arguments") or event.get("args") or event.get("action"))
-                last = event.get("tool_call_id") or event.get("id")
-                calls[last] = (name, _own(arguments))
+        place, key = f"history[{number}]", str(event.get("tool_call_id") or event.get("cause") or "")
+        tool, observed = str(event.get("tool_name") or event.get("action")), event.get("observation")
+        kind = observed if isinstance(observed, str) else tool
+        if event.get("kind") == _ACP:
+            # several events tell of one call: what is null in a later one stands in an earlier one
+            states.setdefault(key, {}).update(filter(itemgetter(1), event.items()))
+            if event.get("status") in _ENDED:
+                _note_acp(record, place, states.pop(key))
+        elif kind in _NO_CALLS:
             continue
-        key = event.get("tool_call_id") or event.get("cause")
-        tool, arguments = calls.get(key if key in calls else last, ("", {}))
-        observed = event["observation"]
-        content = observed if isinstance(observed, Mapping) else event.get("content")
-        yield Step(f"history[{number}]", tool=tool, arguments=arguments, output=text_of(content))
+        elif _is_output(event):
+            output = observed if isinstance(observed, Mapping) else event.get("content") or event.get("error")
+            record.answer(place, key if record.waits_for(key) else last, output)
+        elif tool != "None" and event.get("source") != "user":
+            last = str(event.get("tool_call_id") or event.get("id"))
+            arguments = _arguments(event)
+            # an empty command asks for the rest of the last output
+            command = arguments.get("command") or command
+            if "command" in arguments:
+                arguments["command"] = command
+            record.call(place, last, tool=tool, arguments=arguments)
+            delegates |= "tool_name" in event and tool in _DELEGATING
+    for key, state in states.items():
+        _note_acp(record, f"call {key}", state)
+    return delegates
 
 
-def _own(arguments: dict[str, str]) -> dict[str, str]:
-    """Return the arguments that are part of the call: not the thoughts, nor settings of the harness."""
-    skipped = {"thought", "kind", "security_risk", "summary", "confirmation_state", "is_input", "hidden", "blocking"}
-    return {key: text for key, text in arguments.items() if key not in skipped}
+def _is_output(event: Mapping[str, Any]) -> bool:
+    """Return True for an observation; an error or a refusal of version 1 has its text beside it."""
+    return "observation" in event or ("tool_call_id" in event and not {"error", "rejection_reason"}.isdisjoint(event))
+
+
+def _arguments(event: Mapping[str, Any]) -> dict[str, str]:
+    """Return the arguments of a call without thoughts and settings of the harness."""
+    call = mapping_or_empty(event.get("tool_call"))
+    function = mapping_or_empty(call.get("function"))
+    stated = call.get("arguments") or function.get("arguments") or event.get("args") or event.get("action")
+    arguments = arguments_of(stated)
+    for name in _NOT_OF_THE_CALL & arguments.keys():
+        del arguments[name]
+    return arguments
+
+
+def _note_acp(record: StepRecord, place: str, state: Mapping[str, Any]) -> None:
+    """Note a call of another agent, as its last event tells it."""
+    key, blocks = str(state.get("tool_call_id")), objects_of(state.get("content"))
+    arguments = arguments_of(state.get("raw_input") or {"command": state.get("title")})
+    for block, name in product(blocks, ("path", "new_text", "newText")):
+        if isinstance(block.get(name), str):
+            arguments.setdefault(name, block[name])
+    record.call(place, key, tool=str(state.get("tool_kind") or state.get("title")), arguments=arguments)
+    if state.get("status") in _ENDED:
+        record.answer(place, key, text_of(state.get("raw_output")) or text_of(blocks))

@@ -1,13 +1,14 @@
 """Logs of inspect (`.eval`, or JSON): a sample with tool calls is a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.agent_runs.layouts.chat import chat_steps, first_prompt
-from assay.agent_runs.layouts.contents import outcome_of
-from assay.agent_runs.run_values import AgentRun
+from assay.agent_runs.layouts.contents import arguments_of, outcome_of
+from assay.agent_runs.layouts.step_record import StepRecord
+from assay.agent_runs.run_values import AgentRun, Step
 from assay.datasets import inspect_values, read_inspect_log
 
 
@@ -31,14 +32,27 @@ def _runs_of_log(log: Any) -> Iterator[AgentRun]:  # noqa: ANN401  inspect_ai is
     for sample in log.samples or ():
         values = list(inspect_values(sample).values())
         stopped = sample.error or sample.limit
-        value = values[0] if len(values) == 1 and not stopped else None
         run = run_of_messages(str(sample.id), [message.model_dump(mode="json") for message in sample.messages])
+        further = _from_events(sample.events or ())
         yield replace(
             run,
-            name=run.name if sample.epoch == 1 else f"{run.name} (epoch {sample.epoch})",
-            solved=outcome_of(value),
-            cut="the sample ended with an error or at a limit" if stopped else "",
+            name=run.name + f" (epoch {sample.epoch})" * (sample.epoch > 1),
+            solved=outcome_of(values[0]) if len(values) == 1 and not stopped else None,
+            cut="the sample ended with an error or at a limit" * bool(stopped),
+            # messages that were compacted away, and those of sub-agents, are among the events only
+            steps=max(run.steps, further, key=len),
         )
+
+
+def _from_events(events: Iterable[Any]) -> tuple[Step, ...]:
+    """Return the calls of tools among the events of a sample, in their order."""
+    record = StepRecord()
+    for number, event in enumerate(events):
+        if event.event == "tool":
+            place, key = f"events[{number}]", str(event.id)
+            record.call(place, key, tool=event.function, arguments=arguments_of(event.arguments))
+            record.answer(place, key, event.model_dump(mode="json")["result"] or getattr(event.error, "message", ""))
+    return record.steps
 
 
 def run_of_messages(task: str, messages: Sequence[Mapping[str, Any]]) -> AgentRun:
@@ -48,5 +62,5 @@ def run_of_messages(task: str, messages: Sequence[Mapping[str, Any]]) -> AgentRu
         layout="inspect",
         tasks=(task,),
         prompt=first_prompt(messages),
-        steps=tuple(chat_steps(messages)),
+        steps=chat_steps(messages),
     )

@@ -1,20 +1,34 @@
 """Sessions of command-line agents, JSON lines: Claude Code (`projects/…/ID.jsonl`) and Codex (`rollout-….jsonl`).
 
-The events that both print as JSON lines are read too.
+The events that both print as JSON lines are read too, and the files of Claude Code's sub-agents beside its session.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import arguments_of, mapping_or_empty, names_in, text_of
-from assay.agent_runs.run_values import AgentRun, Step
+from assay.agent_runs.layouts.contents import (
+    arguments_of,
+    is_mapping,
+    mapping_or_empty,
+    names_in,
+    objects_of,
+    text_of,
+)
+from assay.agent_runs.layouts.step_record import StepRecord
+from assay.agent_runs.run_values import AgentRun
 from assay.files import parse_json
 
-_CODEX_CALLS = {"function_call", "custom_tool_call", "local_shell_call", "web_search_call"}
-_CODEX_ITEMS = {"command_execution", "file_change", "mcp_tool_call", "web_search"}
+_DELEGATING = {"Task", "Agent", "spawn_agent", "collab_tool_call"}
+_PRINTED_ITEMS = {"command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"}
+_EVENTS = {"exec_command", "mcp_tool_call", "patch_apply", "web_search"}
+_CHANGES = ("diff", "unified_diff", "content", "move_path")
+ELSEWHERE = "the steps of a sub-agent are not in the file"
+
+_PlacedRow = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -23,89 +37,178 @@ class _Session:
 
     layout: str
     root: str = ""
-    steps: list[Step] = field(default_factory=list)
+    cut: str = ""
     prompts: list[str] = field(default_factory=list)
-    calls: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    record: StepRecord = field(default_factory=StepRecord)
 
     def prompt(self, text: str) -> None:
-        """Note a text of the user, of which those before the first step are the task."""
-        if text and not self.steps:
+        """Note a text of the user, of which those before the first call are the task."""
+        if text and not self.record.has_calls:
             self.prompts.append(text)
 
-    def answer(self, number: int, key: str, *, output: str, folder: str) -> None:
-        """Note the step that a call and its output make."""
-        tool, arguments = self.calls.get(key, ("", {}))
-        folder = arguments.get("workdir") or folder
-        self.steps.append(Step(f"line {number}", tool=tool, arguments=arguments, output=output, folder=folder))
+    def enter(self, folder: object) -> None:
+        """Note the working folder, where a line names one."""
+        self.record.folder = str(folder or self.record.folder)
+        self.root = self.root or self.record.folder
 
-    def run(self, path: Path) -> AgentRun:
-        """Return the session as a run."""
-        names = names_in(path)
-        return AgentRun(
-            name=names[0],
-            layout=self.layout,
-            tasks=(*names, *filter(None, reversed(self.root.split("/")))),
-            prompt="\n".join(self.prompts),
-            steps=tuple(self.steps),
-            root=self.root,
-        )
+    def run(self, path: Path, agents: int) -> list[AgentRun]:
+        """Return the session as a run; `agents` is the number of sub-agents whose steps were read."""
+        names, steps = names_in(path), self.record.steps
+        if agents < sum(step.tool in _DELEGATING for step in steps):
+            self.cut = self.cut or ELSEWHERE
+        return [
+            AgentRun(
+                name=names[0],
+                layout=self.layout,
+                tasks=(*names, *filter(None, reversed(self.root.split("/")))),
+                prompt="\n".join(self.prompts),
+                steps=steps,
+                root=self.root,
+                cut=self.cut,
+            )
+        ]
 
 
 def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
-    """Return the run of a session of Claude Code."""
+    """Return the run of a session of Claude Code; none for the file of a sub-agent whose session is beside it."""
     if not _is_lines(content) or not any(map(_is_of_claude, content)):
         return None
-    session = _Session("Claude Code")
-    for number, row in enumerate(content, 1):
-        parts = (row.get("message") or {}).get("content")
-        folder = str(row.get("cwd") or "")
-        session.root = session.root or folder
-        for part in parts if isinstance(parts, list) else [{"content": parts}]:
-            if part.get("type") == "tool_use":
-                session.calls[str(part.get("id"))] = str(part.get("name")), arguments_of(part.get("input"))
-            elif part.get("type") == "tool_result":
-                key, output = str(part.get("tool_use_id")), text_of(part.get("content"))
-                session.answer(number, key, output=output, folder=folder)
-            elif row.get("type") == "user":
-                session.prompt(text_of(part))
-    return [session.run(path)]
+    folders = path.parent, path.parent.parent.parent
+    main = f"{content[0].get('sessionId')}.jsonl"
+    if path.name.startswith("agent-") and any((folder / main).exists() for folder in folders):
+        return []
+    session, agents, seen = _Session("Claude Code"), set(), set()
+    for place, row in _with_subagents(path, content):
+        agent = row.get("agentId") or row.get("parent_tool_use_id") or (place if row.get("isSidechain") else None)
+        agents |= {agent} - {None}
+        parts = mapping_or_empty(row.get("message")).get("content")
+        keys = {(part.get("type"), part.get("id") or part.get("tool_use_id")) for part in objects_of(parts)}
+        # the progress of a sub-agent repeats the lines of its own file
+        if any(key for _, key in keys) and keys <= seen:
+            continue
+        seen |= keys
+        session.enter(row.get("cwd"))
+        _note_row(session, place, row, parts, is_of_user=agent is None)
+    return session.run(path, len(agents))
+
+
+def _note_row(session: _Session, place: str, row: Mapping[str, Any], parts: object, *, is_of_user: bool) -> None:
+    """Note a line of a session of Claude Code."""
+    kind, result = row.get("type"), row.get("toolUseResult") or row.get("tool_use_result")
+    if row.get("isCompactSummary") and not session.record.has_calls:
+        session.cut = "the session goes on with an earlier one that is not in the file"
+    if kind in {"attachment", "system"}:
+        session.record.text(place, row.get("attachment") or row.get("content"))
+    elif is_of_user and kind == "user" and not any("tool_use_id" in part for part in objects_of(parts)):
+        session.prompt(text_of(parts))
+    else:
+        # an output that the message leaves out stands beside it
+        left_out = {"content": result} if result and len(objects_of(parts)) == 1 else {}
+        filled = (part if text_of(part.get("content")) else {**part, **left_out} for part in objects_of(parts))
+        session.record.parts(place, list(filled))
+
+
+def _with_subagents(path: Path, content: Iterable[Mapping[str, Any]]) -> Iterator[_PlacedRow]:
+    """Yield the lines of a session and those of its sub-agents in the order of their times."""
+    session = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    rows = [*_timed(content, "")]
+    files = {*path.parent.glob(f"{session}/subagents/agent-*.jsonl"), *path.parent.glob("agent-*.jsonl")}
+    for file in sorted(files - {path}):
+        beside = list(_rows_of(file))
+        # a file that compacts the context repeats the session
+        if beside and "compact" not in file.name and session in {file.parent.parent.name, beside[0].get("sessionId")}:
+            rows += _timed(beside, f" of {file.name}")
+    yield from (_inner(place, row) for _, place, row in sorted(rows, key=itemgetter(0)))
+
+
+def _timed(rows: Iterable[Mapping[str, Any]], suffix: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield time, place and content of each line; a line without a time belongs to the one before it."""
+    time = ""
+    for number, row in enumerate(rows, 1):
+        time = max(time, str(row.get("timestamp") or ""))
+        yield time, f"line {number}{suffix}", row
+
+
+def _inner(place: str, row: Mapping[str, Any]) -> _PlacedRow:
+    """Return the message of a sub-agent that a line of progress holds, or else the line itself."""
+    data = mapping_or_empty(row.get("data"))
+    inner = mapping_or_empty(data.get("message"))
+    return place, {"agentId": data.get("agentId"), **inner} if inner else row
+
+
+def _rows_of(file: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the lines of a further file, up to one that is damaged."""
+    with file.open("rb") as stream, suppress(ValueError):
+        yield from filter(is_mapping, map(parse_json, filter(bytes.strip, stream)))
 
 
 def codex(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
     """Return the run of a session of Codex; older versions write the items without the object around them."""
+    if is_mapping(content) and "session" in content:
+        content = content.get("items")
     if not _is_lines(content) or not any(map(_is_of_codex, content)):
         return None
-    session, folder = _Session("Codex"), ""
+    session = _Session("Codex")
+    # a session tells its calls twice, as items and as events; what an agent prints may have events alone
+    has_items = any(_is_call(_payload(row)) for row in content if row.get("type") == "response_item")
     for number, row in enumerate(content, 1):
         item = _payload(row)
-        folder = str(item.get("cwd") or folder)
-        session.root = session.root or folder
-        note = _note_event if row.get("type") == "item.completed" else _note_item
-        note(session, number, item, folder=folder)
-    return [session.run(path)]
+        session.enter(item.get("cwd"))
+        if row.get("type") == "item.completed":
+            _note_printed(session, f"line {number}", item)
+        elif row.get("type") != "event_msg" and "msg" not in row:
+            _note_item(session, f"line {number}", item)
+        elif not has_items:
+            _note_event(session, f"line {number}", item)
+    return session.run(path, agents=0)
 
 
-def _note_item(session: _Session, number: int, item: Mapping[str, Any], *, folder: str) -> None:
+def _note_item(session: _Session, place: str, item: Mapping[str, Any]) -> None:
     """Note an item of a session: a call, an output, or a message."""
-    kind, key = item.get("type"), str(item.get("call_id") or item.get("id") or number)
+    kind, key = str(item.get("type")), str(item.get("call_id") or item.get("id") or place)
     if _is_call(item):
-        arguments = arguments_of(item.get("arguments") or item.get("input") or item.get("action"))
-        session.calls[key] = str(item.get("name") or kind), arguments
-    elif str(kind).endswith("_call_output"):
-        session.answer(number, key, output=_printed(item.get("output")), folder=folder)
+        stated = item.get("arguments") or item.get("input") or item.get("action")
+        tool = str(item.get("name") or kind)
+        # a tool of this name runs a program that calls the other tools
+        arguments = {"code": stated} if tool == "exec" and isinstance(stated, str) else arguments_of(stated)
+        session.record.call(place, key, tool=tool, arguments=arguments)
+    elif kind.endswith("_output"):
+        session.record.answer(place, key, _printed(item.get("output")))
+    elif kind == "agent_message":
+        session.record.text(place, item.get("content"))
     elif item.get("role") in {"user", "developer"}:
         session.prompt(text_of(item.get("content")))
 
 
-def _note_event(session: _Session, number: int, item: Mapping[str, Any], *, folder: str) -> None:
-    """Note a printed event, which has a call and its output."""
-    if item.get("type") not in _CODEX_ITEMS:
+def _note_printed(session: _Session, place: str, item: Mapping[str, Any]) -> None:
+    """Note a printed item, which has a call and its output."""
+    kind = str(item.get("type"))
+    if kind not in _PRINTED_ITEMS:
         return
-    changed = " ".join(str(change.get("path")) for change in item.get("changes") or ())
-    arguments = arguments_of(item.get("arguments") or item.get("command") or {"path": changed or None})
-    session.calls[str(number)] = str(item.get("tool") or item["type"]), arguments
-    output = text_of(item.get("aggregated_output") or item.get("result"))
-    session.answer(number, str(number), output=output, folder=folder)
+    changes = objects_of(item.get("changes"))
+    texts = [str(change[name]) for change in changes for name in _CHANGES if name in change]
+    if kind == "file_change" and not texts:
+        session.cut = "the file names the files that the agent changed, not what it wrote"
+    path = " ".join(str(change.get("path")) for change in changes)
+    stated = item.get("arguments") or item.get("command") or {"path": path or None, "query": item.get("query")}
+    arguments = arguments_of(stated) | {"text": "\n".join(texts)}
+    session.record.call(place, place, tool=str(item.get("tool") or kind), arguments=arguments)
+    if kind != "web_search":
+        session.record.answer(place, place, item.get("aggregated_output") or item.get("result") or item.get("error"))
+
+
+def _note_event(session: _Session, place: str, event: Mapping[str, Any]) -> None:
+    """Note an event of an older version, which has one for the beginning of a call and one for its end."""
+    kind, _, phase = str(event.get("type")).rpartition("_")
+    key = str(event.get("call_id"))
+    if kind in _EVENTS and phase == "begin":
+        changes = mapping_or_empty(event.get("changes"))
+        stated = event.get("command") or event.get("invocation") or {"path": " ".join(changes), "changes": changes}
+        session.record.call(place, key, tool=kind, arguments=arguments_of(stated))
+    elif kind in _EVENTS and phase == "end":
+        session.record.answer(place, key, mapping_or_empty(event.get("result")).get("Ok") or event)
+    elif kind == "user":
+        session.prompt(text_of(event))
 
 
 def _is_of_claude(row: Mapping[str, Any]) -> bool:
@@ -113,28 +216,26 @@ def _is_of_claude(row: Mapping[str, Any]) -> bool:
 
 
 def _payload(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping_or_empty(row.get("payload") or row.get("item")) or row
+    return mapping_or_empty(next(filter(None, map(row.get, ("payload", "item", "msg"))), None)) or row
 
 
 def _is_of_codex(row: Mapping[str, Any]) -> bool:
-    return row.get("type") in {"session_meta", "thread.started"} or _is_call(_payload(row))
+    item = _payload(row)
+    begins = str(item.get("type")).removesuffix("_begin") in _EVENTS
+    return row.get("type") in {"session_meta", "thread.started"} or begins or _is_call(item)
 
 
 def _is_lines(content: object) -> bool:
-    return isinstance(content, list) and all(map(_is_mapping, content))
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
+    return isinstance(content, list) and all(map(is_mapping, content))
 
 
 def _is_call(item: Mapping[str, Any]) -> bool:
-    return item.get("type") in _CODEX_CALLS
+    return str(item.get("type")).endswith("_call")
 
 
-def _printed(output: object) -> str:
+def _printed(output: object) -> object:
     """Return the output of a call, which older versions wrap into JSON with its exit code."""
     if isinstance(output, str) and output.startswith("{"):
         with suppress(ValueError):
             return text_of(parse_json(output)) or output
-    return text_of(output)
+    return output

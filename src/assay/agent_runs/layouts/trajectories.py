@@ -1,28 +1,41 @@
 """Trajectories that are one object a run: SWE-agent (`.traj`), and Harbor and Terminal-Bench (ATIF)."""
 
+import html
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from assay.agent_runs.layouts.contents import (
     arguments_of,
+    is_mapping,
     mapping_or_empty,
     names_in,
+    objects_of,
     outcome_of,
     string_or_none,
     text_of,
 )
+from assay.agent_runs.layouts.sessions import ELSEWHERE
+from assay.agent_runs.layouts.step_record import StepRecord
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.files import parse_json
 
+_KEYSTROKES = re.compile(r'"keystrokes"\s*:\s*("(?:[^"\\]|\\.)*")|<keystrokes[^>]*>(.*?)</keystrokes>', re.DOTALL)
+
 
 def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
-    """Return the run of a trajectory of SWE-agent."""
-    entries = mapping_or_empty(content).get("trajectory")
-    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) and "action" in entry for entry in entries):
+    """Return the run of a trajectory of SWE-agent; of one with attempts and no choice, the run of each."""
+    trajectory = mapping_or_empty(content)
+    if "trajectory" not in trajectory and (attempts := objects_of(trajectory.get("attempts"))):
+        return list(chain.from_iterable(swe_agent(path, attempt) or () for attempt in attempts))
+    entries = trajectory.get("trajectory")
+    if not isinstance(entries, list) or not all(is_mapping(entry) and "action" in entry for entry in entries):
         return None
-    info = content.get("info") or {}
     steps, root = [], ""
     for number, entry in enumerate(entries):
         folder = str(_state(entry).get("working_dir") or "")
@@ -31,7 +44,7 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
         output = text_of(entry.get("observation"))
         steps.append(Step(f"trajectory[{number}]", tool="bash", arguments=arguments, output=output, folder=folder))
     prompts = []
-    for message in content.get("history") or ():
+    for message in trajectory.get("history") or ():
         if message.get("role") == "assistant":
             break
         # a demonstration is a run on another task, shown before this one
@@ -44,7 +57,7 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
             tasks=names_in(path),
             prompt="\n".join(prompts),
             steps=tuple(steps),
-            submission=string_or_none(info.get("submission")),
+            submission=string_or_none((trajectory.get("info") or {}).get("submission")),
             root=root,
         )
     ]
@@ -60,14 +73,18 @@ def _state(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  JSON
-    """Return the run of an ATIF trajectory; task and reward are in `result.json` of its trial, where there is one."""
+    """Return the run of an ATIF trajectory; task and reward are in `result.json` of its trial, where there is one.
+
+    Sub-agents and continuations are read where they are, within the trajectory or in a file beside it.
+    """
     if not isinstance(content, Mapping) or not str(content.get("schema_version", "")).startswith("ATIF"):
         return None
     trial = _result(path)
     names, task = names_in(path), str(trial.get("task_name") or "")
     rewards = (trial.get("verifier_result") or {}).get("rewards") or {}
-    entries = content.get("steps") or []
+    entries = objects_of(content.get("steps"))
     prompt = "\n".join(text_of(entry.get("message")) for entry in entries if entry.get("source") != "agent")
+    parts = _Parts(path)
     return [
         AgentRun(
             name=str(trial.get("trial_name") or content.get("session_id") or names[0]),
@@ -75,27 +92,110 @@ def harbor(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  
             # a trial's folder is the task's name, two underscores and a few letters
             tasks=(*filter(None, [task]), *names, *(name.rpartition("__")[0] for name in names if "__" in name)),
             prompt=prompt,
-            steps=tuple(_atif_steps(entries)),
+            steps=tuple(parts.steps(content)),
             solved=outcome_of(rewards.get("reward")),
+            cut=parts.missing,
         )
     ]
 
 
-def _atif_steps(entries: list[Mapping[str, Any]]) -> Iterator[Step]:
-    for number, entry in enumerate(entries):
-        place = f"step_id {entry.get('step_id', number + 1)}"
-        results = (entry.get("observation") or {}).get("results") or []
-        by_call = {result.get("source_call_id"): text_of(result.get("content")) for result in results}
-        calls = entry.get("tool_calls") or []
-        for call in calls:
-            tool, arguments = str(call.get("function_name")), arguments_of(call.get("arguments"))
-            # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-            output = by_call.pop(call.get("tool_call_id"), "")
-            if not output and call is calls[-1]:
-                output = by_call.pop(None, "")
-            yield Step(place, tool=tool, arguments=arguments, output=output)
-        if by_call:
-            yield Step(place, tool="", arguments={}, output="\n".join(by_call.values()))
+@dataclass(slots=True)
+class _Parts:
+    """Parts of a trajectory: its own steps, and those of sub-agents and continuations.
+
+    Attributes:
+        path: of the file; further parts are beside it.
+        missing: why a part is not read; "" where all are.
+    """
+
+    path: Path
+    missing: str = ""
+    _opened: set[str] = field(default_factory=set)
+
+    def steps(self, content: Mapping[str, Any], suffix: str = "") -> Iterator[Step]:
+        """Yield the steps of a trajectory, those of a sub-agent before the step that has its answer."""
+        within = {str(_key(part)): part for part in objects_of(content.get("subagent_trajectories"))}
+        keystrokes = ""
+        for number, entry in enumerate(objects_of(content.get("steps")), 1):
+            if entry.get("is_copied_context"):
+                continue
+            results = objects_of(mapping_or_empty(entry.get("observation")).get("results"))
+            for result in results:
+                references = result.get("subagent_trajectory_ref")
+                for reference in objects_of([references] if is_mapping(references) else references):
+                    key = str(_key(reference))
+                    part = within.pop(key, None) or self._beside(reference.get("trajectory_path"), ELSEWHERE)
+                    yield from self.steps(part, f" of {key}")
+            for step in _steps_of(f"step_id {entry.get('step_id', number)}{suffix}", entry, results):
+                # without keystrokes a terminal shows what is left of the last ones
+                keystrokes = step.arguments.get("keystrokes", "").strip() or keystrokes
+                waits = "keystrokes" in step.arguments
+                yield replace(step, arguments={**step.arguments, "keystrokes": keystrokes}) if waits else step
+        for key, part in within.items():
+            yield from self.steps(part, f" of {key}")
+        if following := content.get("continued_trajectory_ref"):
+            part = self._beside(following, "the trajectory goes on in a file that is not beside it")
+            yield from self.steps(part, f" of {following}")
+
+    def _beside(self, name: object, otherwise: str) -> Mapping[str, Any]:
+        """Return the trajectory in a file beside; an empty one, and a note, where it cannot be read."""
+        file = posixpath.basename(str(name or ""))
+        if file not in self._opened:
+            self._opened.add(file)
+            with suppress(OSError, ValueError):
+                return mapping_or_empty(parse_json((self.path.parent / file).read_text("utf-8")))
+        self.missing = self.missing or otherwise
+        return {}
+
+
+def _key(part: Mapping[str, Any]) -> object:
+    """Return the name of a trajectory; before version 1.7 it is that of the session."""
+    return part.get("trajectory_id") or part.get("session_id")
+
+
+def _steps_of(place: str, entry: Mapping[str, Any], results: list[Mapping[str, Any]]) -> Iterator[Step]:
+    """Yield the steps that the calls of an entry and their results make."""
+    calls = objects_of(entry.get("tool_calls"))
+    record, untitled = StepRecord(), []
+    for call in calls:
+        record.call(
+            place,
+            str(call.get("tool_call_id")),
+            tool=str(call.get("function_name")),
+            arguments=arguments_of(call.get("arguments")),
+        )
+    for result in results:
+        if (key := result.get("source_call_id")) is None:
+            untitled.append(text_of(result.get("content")))
+        else:
+            record.answer(place, str(key), result.get("content"))
+    text = "\n".join(filter(None, untitled))
+    waiting = [step for step in record.steps if not step.is_recorded]
+    if not text:
+        yield from record.steps
+    elif waiting or not calls:
+        # terminus sends keystrokes to one terminal and reads its screen: no result names its call
+        yield from (step for step in record.steps if step.is_recorded)
+        yield _of_screen(place, waiting, text) if waiting else _of_message(place, entry, text)
+    else:
+        record.text(place, text)
+        yield from record.steps
+
+
+def _of_screen(place: str, calls: list[Step], text: str) -> Step:
+    """Return the step that several calls make, whose outputs are one text."""
+    names = dict.fromkeys(chain.from_iterable(call.arguments for call in calls))
+    arguments = {name: "\n".join(filter(None, (call.arguments.get(name) for call in calls))) for name in names}
+    return Step(place, tool=calls[0].tool, arguments=arguments, output=text)
+
+
+def _of_message(place: str, entry: Mapping[str, Any], text: str) -> Step:
+    """Return the step of an output without a call: keystrokes may stand in the text of the agent's answer."""
+    typed = []
+    for quoted, plain in _KEYSTROKES.findall(text_of(entry.get("message"))):
+        typed.append(parse_json(quoted) if quoted else html.unescape(plain))
+    arguments = {"keystrokes": "\n".join(typed)} if typed else {}
+    return Step(place, tool="bash" * bool(typed), arguments=arguments, output=text)
 
 
 def _result(path: Path) -> Mapping[str, Any]:

@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.python_source import REFUSALS, Fragment, python_tree
+from assay.code.parse.python_source import Fragment
 from assay.code.parse.trees import Unparsable, raw_tree
 from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
+from assay.python_parser import REFUSALS, python_tree
 
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")
 _KEYWORD = re.compile(r"\w+(?=\W*[({=]|$)")

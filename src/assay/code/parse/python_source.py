@@ -2,17 +2,13 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
 
 from assay.code.parse.lexing import end_of
+from assay.python_parser import python_expression
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # what ends a line for Python's parser; str.splitlines knows more
-
-REFUSALS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Errors of Python's parser: the text is not Python, or nested too deeply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +49,6 @@ class Fragment:
         return start + column + self.offset
 
 
-_PARSING = Lock()
-"""Python 3.11 counts the depth of a tree once for all threads, and the filters of warnings belong to all threads."""
-
-
-def python_tree(source: str) -> ast.Module:
-    """Return the syntax tree, without Python's warnings about other people's code; threads may call it at a time.
-
-    Raises:
-        SyntaxError, ValueError: it is not Python.
-        RecursionError, MemoryError: it is nested too deeply for Python's parser.
-    """
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(source)
-
-
 def docstring_of(node: ast.AST) -> ast.Constant | None:
     """Return the string that is the docstring of a module, class or function, or None."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
@@ -82,12 +62,9 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
     """Return the expression that stands in the text there, with its positions; None where there is none."""
     source = f"({text[start:end]})"  # in parentheses it may go over several lines, as within an f-string
     try:
-        with _PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source, mode="eval")
+        return python_expression(source), Fragment(source, start - 1)
     except (SyntaxError, ValueError):
         return None
-    return tree.body, Fragment(source, start - 1)
 
 
 _MARKS = frozenset({"ctx", "op", "ops"})

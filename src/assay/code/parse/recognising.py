@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterator
 from itertools import repeat
 
-from assay.code.parse.python_source import REFUSALS, python_tree
 from assay.code.parse.trees import Unparsable, raw_tree
 from assay.languages import BASES, LANGUAGES, OUTLINES, PYTHON_PARSER, SIGNS
+from assay.python_parser import REFUSALS, python_tree
 
 # A test whether a text follows the grammar of a language.
 

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter
 
 from assay.code.parse.lexing import python_comments
-from assay.code.parse.python_source import Fragment, docstring_of, python_tree
+from assay.code.parse.python_source import Fragment, docstring_of
 from assay.code.rename.dynamic import reads_docstrings
 from assay.code.rename.python_scopes import PythonScope, PythonSymbol, Scopes
+from assay.python_parser import python_tree
 
 _WORD_OF_COMMENT = re.compile(r"(?<![\w.$])[^\W\d]\w*")
 ENGLISH = frozenset(

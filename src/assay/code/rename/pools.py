@@ -1,5 +1,6 @@
 """Pools of new names, in the style of the old ones."""
 
+import builtins
 import functools
 import random
 import re
@@ -7,7 +8,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, count, islice, permutations, product, repeat
+from itertools import compress, count, filterfalse, islice, permutations, product, repeat
 from operator import ne
 from pathlib import Path
 from typing import Protocol
@@ -47,27 +48,20 @@ SYNONYMS = _synonyms()
 """Word → words that may replace it."""
 
 
-def _close_synonyms() -> dict[str, tuple[str, ...]]:
-    groups = list(map(str.split, _LISTS["synonyms"].splitlines()))
-    together = Counter(chain.from_iterable(map(permutations, groups, repeat(2))))
-    loose = set(map(frozenset, map(str.split, _LISTS["loose"].splitlines())))
+def _close_synonyms(lines: str) -> dict[str, tuple[str, ...]]:
     close: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for group in groups:
-        for word, other in permutations(group, 2):
-            # large groups join words of several senses: those that meet in two groups share more than one of them
-            if (
-                len(other) > 1
-                and {word, other} not in loose
-                and (len(group) <= SMALL_GROUP or together[word, other] > 1)
-            ):
-                close[word][other] = None
+    for line in filter(None, lines.splitlines()):
+        first, *words = line.split()
+        pairs = permutations(words, 2) if first == "=" else zip(repeat(first), words, strict=False)
+        for word, other in pairs:
+            close[word][other] = None
     return {word: tuple(others) for word, others in close.items()}
 
 
-SMALL_GROUP = 4
-"""Words of a group of synonyms that all have one sense."""
-CLOSE = _close_synonyms()
+CLOSE = _close_synonyms(_LISTS["close"])
 """Word → words that say the same, so that prose around a name stays true."""
+LOCAL = _close_synonyms(_LISTS["close"] + _LISTS["local"])
+"""The same for names of which prose says nothing."""
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -181,22 +175,27 @@ class ClosePool:
     """Names that say the same: each word stays or gives way to a close synonym, a letter to another letter.
 
     Attributes:
+        public: names that prose, examples or callers use; the synonyms of others are less close.
         size: number of candidates of a name at most.
     """
 
+    public: frozenset[str] = frozenset()
     size: int = CANDIDATES
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`; names with fewer changed words first, none where no word has a close synonym."""
-        if len(name) == 1:
-            return _others(LETTERS, name)
+        if len(name) == 1 and name not in self.public:
+            return _others(map(str.upper, LETTERS) if name.isupper() else LETTERS, name)
         split_name = identifier(name)
-        own = split_name.lowered
-        choices = [(word, *CLOSE.get(word, ())) for word in own]
-        drawn = list(islice(product(*choices), COMBINATIONS))
+        own, close = split_name.lowered, CLOSE if name in self.public else LOCAL
+        choices = [(word, *close.get(word, ())) for word in own]
+        # a word twice, as in `pattern_pattern`, says less than the name did
+        combined = islice(product(*choices), COMBINATIONS)
+        drawn = [words for words in combined if len(set(words)) >= len(set(own))]
         random.Random(f"{kind} {name}").shuffle(drawn)  # noqa: S311  see `_dictionary_candidates`
         drawn.sort(key=lambda words: sum(map(ne, words, own)))
-        return _others(dict.fromkeys(map(split_name.with_words, drawn)), name)[: self.size]
+        names = dict.fromkeys(map(split_name.with_words, drawn))
+        return tuple(filterfalse(vars(builtins).__contains__, _others(names, name)))[: self.size]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from assay.code.parse.python_source import REFUSALS, docstring_of, python_tree
+from assay.code.parse.python_source import docstring_of
 from assay.code.rename.mentions import ENGLISH
 from assay.code.rename.names import Renamable
+from assay.python_parser import REFUSALS, python_tree
 
 
 @dataclass(frozen=True, slots=True)

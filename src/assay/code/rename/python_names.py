@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from itertools import chain
 from operator import attrgetter
 
-from assay.code.parse.python_source import python_tree
 from assay.code.rename.dynamic import dynamic_names, opaque_module, opaque_names
 from assay.code.rename.mentions import Mentions
 from assay.code.rename.names import Analysis, NameKind, renamables
 from assay.code.rename.python_scopes import Call, FunctionNode, PythonScope, PythonSymbol, Scopes, last_word, scopes_of
+from assay.python_parser import python_tree
 
 _BUILTINS = frozenset(dir(builtins))
 _CONVENTIONAL = frozenset({"self", "cls", "mcs", "mcls", "super"})  # the compiler itself looks for `super`

@@ -14,7 +14,6 @@ one, each at all of its places, to names that the tree did not have, 3 follows; 
 import ast
 import re
 import symtable
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,8 @@ from itertools import compress, count, pairwise
 from operator import ne
 from typing import Any
 
-from assay.code.parse.python_source import python_tree
 from assay.code.rename.names import Pairs
+from assay.python_parser import python_parser, python_tree
 
 _WORDS = re.compile(r"([^\W\d]\w*+)")
 _ASCII_WORDS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)")  # finds the same words in a text in ASCII, twice as fast
@@ -248,8 +247,7 @@ class _Table:
 
 
 def _tables(text: str) -> Iterator[_Table]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with python_parser():
         waiting = [symtable.symtable(text, "variant", "exec")]
     while waiting:
         table = waiting.pop()

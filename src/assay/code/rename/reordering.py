@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from assay.code.parse.python_source import REFUSALS, docstring_of, python_tree
+from assay.code.parse.python_source import docstring_of
+from assay.python_parser import REFUSALS, python_expression, python_tree
 
 Lines = tuple[int, int]
 """First line and the line behind the last one, from 0."""
@@ -125,8 +126,8 @@ def _examples(tree: ast.Module, lines: Sequence[str]) -> Iterator[list[Lines]]:
 
 def _is_expression(source: str) -> bool:
     try:
-        ast.parse(source, mode="eval")
-    except (SyntaxError, ValueError):
+        python_expression(source)
+    except REFUSALS:
         return False
     return True
 

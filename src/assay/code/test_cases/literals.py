@@ -1,11 +1,11 @@
 """Literals in prose: recognised, read, and written in the style of their neighbours."""
 
-import ast
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from assay.code.parse.lexing import end_of
+from assay.python_parser import REFUSALS, python_literal
 
 LONGEST = 2_000
 """Characters of a literal at most: longer ones are data, not examples."""
@@ -43,8 +43,8 @@ def literal_at(text: str, start: int) -> Literal | None:
     if source in _FOREIGN:
         return Literal(_FOREIGN[source], source, start)
     try:
-        return Literal(ast.literal_eval(source), source, start)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return Literal(python_literal(source), source, start)
+    except REFUSALS:
         return None
 
 

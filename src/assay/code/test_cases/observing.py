@@ -4,15 +4,14 @@ The two runs take the inputs in opposite order and have different hash seeds. An
 neither on earlier calls nor on the order of a set, nor on time or chance.
 """
 
-import ast
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 
-from assay.code.parse.python_source import REFUSALS
 from assay.code.sandbox.execution import MIB, Limits, run_python
 from assay.files import parse_json
+from assay.python_parser import REFUSALS, python_literal
 
 _BATCH = 16
 _SECONDS_EACH = 0.25  # of processor time, an input
@@ -180,8 +179,8 @@ def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_p
     value, other = first[1], second[1]
     if not is_program:
         try:
-            value, other = ast.literal_eval(value), ast.literal_eval(other)
-        except (*REFUSALS, TypeError):  # output of the sandbox is not trusted
+            value, other = python_literal(value), python_literal(other)
+        except REFUSALS:  # output of the sandbox is not trusted
             return Outcome(reason=NO_LITERAL)
     return Outcome(value) if type(value) is type(other) and value == other else Outcome(reason=DIFFERS)
 

@@ -15,12 +15,12 @@ from itertools import chain, compress, islice, repeat, starmap
 from operator import attrgetter
 
 from assay.code.parse.lexing import spliced
-from assay.code.parse.python_source import REFUSALS, python_tree
 from assay.code.rename.variant_engine import Variant, VariantSet
 from assay.code.test_cases.literals import Literal, Style, sorted_values
 from assay.code.test_cases.mutation import mutated, mutated_input
 from assay.code.test_cases.observing import Outcome, SolutionInputs, answers_to
 from assay.code.test_cases.statements import Example, Problem, examples_in
+from assay.python_parser import REFUSALS, python_tree
 
 
 @dataclass(frozen=True, slots=True)

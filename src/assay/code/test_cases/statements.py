@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import attrgetter
 
-from assay.code.parse.python_source import REFUSALS, Fragment, docstring_of, python_tree
+from assay.code.parse.python_source import Fragment, docstring_of
 from assay.code.test_cases.literals import Literal, closing, literal_at
+from assay.python_parser import REFUSALS, python_tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,18 @@ def apps(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
     number where the split is known ("train/0111": the name of the official folder), else the number.
     Solutions of one problem are one group.
     """
-    number = str(row["problem_id"])
-    problem = f"{row['split']}/{number:0>4}" if row.get("split") else number
+    problem = str(row["problem_id"])
+    if row.get("split"):
+        # the hub numbers problems, the official folders are called "0000", "0001"
+        problem = f"{row['split']}/{problem:0>4}"
     question, solutions = words(row, "question"), _solutions(row.get("solutions"))
     every = selection.subset == "all"
     metadata = {**rest(row, "solutions"), "prompt": question}
     # a problem without a solution still has its question
-    for position, solution in enumerate(solutions[: None if every else 1] or [""]):
-        full = f"{question}\n{solution}" if solution else question
+    for position, solution in enumerate((solutions if every else solutions[:1]) or [""]):
+        full = "\n".join(filter(None, (question, solution)))
         yield Sample(
-            f"{problem}/{position}" if every else problem,
+            problem + f"/{position}" * every,
             {"full": full, "prompt": question, "solution": solution}[selection.part],
             "python",
             group=problem,
@@ -43,7 +45,6 @@ def apps_folders(path: Path, note: Note) -> Iterator[SourceRow]:
         if question.name != "question.txt":
             continue
         folder = question.parent
-        metadata = _json(folder / "metadata.json")
         yield {
             "problem_id": folder.name,
             "split": folder.parent.name if folder.parent.name in ("train", "test") else None,
@@ -51,14 +52,14 @@ def apps_folders(path: Path, note: Note) -> Iterator[SourceRow]:
             "solutions": file_text(folder / "solutions.json", note),
             "input_output": file_text(folder / "input_output.json", note),
             "starter_code": file_text(folder / "starter_code.py", note),
-            **(metadata if isinstance(metadata, dict) else {}),
+            **_metadata(folder / "metadata.json"),
         }
 
 
 def _solutions(value: object) -> list[str]:
     """The solutions: the hub and the files hold JSON text of a list; an empty text means none."""
     try:
-        parsed = parse_json(value) if isinstance(value, str) and value.strip() else value or []
+        parsed = parse_json(value.strip() or "[]") if isinstance(value, str) else value or []
     except ValueError as fault:
         raise DataError(f"'solutions' is not JSON ({plain_reason(fault)}), expected a list of programs") from fault
     if not isinstance(parsed, list) or not all(isinstance(item, str) for item in parsed):
@@ -66,11 +67,12 @@ def _solutions(value: object) -> list[str]:
     return parsed
 
 
-def _json(path: Path) -> object:
+def _metadata(path: Path) -> SourceRow:
     if not path.exists():
         return {}
     with opened(path) as stream:
         try:
-            return parse_json(stream.read())
+            metadata = parse_json(stream.read())
         except ValueError as fault:
             raise DataError(f"{path}: broken JSON ({plain_reason(fault)})") from fault
+    return metadata if isinstance(metadata, dict) else {}

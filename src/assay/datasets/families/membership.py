@@ -15,7 +15,7 @@ from assay.types import Sample
 
 def wikimia(row: SourceRow, number: int, selection: Selection) -> Iterator[Sample]:
     """Text: the excerpt. The set has no ids: they are its name and the position in the file."""
-    length = row.get("split") or (f"WikiMIA_length{selection.subset}" if selection.subset else "WikiMIA")
+    length = row.get("split") or "WikiMIA" + f"_length{selection.subset}" * (selection.subset is not None)
     yield _passage(f"{length}/{number}", row, "input")
 
 

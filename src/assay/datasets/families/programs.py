@@ -38,8 +38,9 @@ def humaneval_java(row: SourceRow, _number: int, selection: Selection) -> Iterat
 
 def debugbench(row: SourceRow, number: int, selection: Selection) -> Iterator[Sample]:
     """Id: the row's own, else language, kind of bug and position. Group: the task's slug, in all languages."""
-    fixed = next(column for column in ("oracle_code", "solution", "fixed") if column in row)
-    buggy = "buggy_code" if "buggy_code" in row else "buggy"
+    # the hub's table, the official JSON files, and a plain table of pairs
+    fixed = next(filter(row.__contains__, ("oracle_code", "solution", "fixed")))
+    buggy = next(filter(row.__contains__, ("buggy_code", "buggy")), "buggy")
     slug = words(row, "slug") or words(row, "group")
     name = words(row, "id") or f"{row.get('language')}/{row.get('subtype')}/{number}"
     yield _program(name, row, selection, fixed=fixed, buggy=buggy, group=slug)
@@ -73,6 +74,7 @@ def _folders(path: Path, note: Note, sides: dict[str, str], is_program: Callable
         if fixed.exists():
             yield {
                 "id": f"{folder.name}/{buggy.name}",
+                # QuixBugs names a program gcd.py in Python and GCD.java in Java: one group
                 "group": buggy.stem if folder.name in HUMANEVAL_JAVA else buggy.stem.lower(),
                 "language": language_of(buggy.name),
                 "fixed": file_text(fixed, note),
@@ -81,11 +83,11 @@ def _folders(path: Path, note: Note, sides: dict[str, str], is_program: Callable
 
 
 def _program(name: str, row: SourceRow, selection: Selection, *, fixed: str, buggy: str, group: str) -> Sample:
-    language = words(row, "language")
     return Sample(
         name,
+        # the package line of Java says which side a file holds
         _PACKAGE.sub("", words(row, {"full": fixed, "buggy": buggy}[selection.part])),
-        language_named(language) if language else None,
+        language_named(words(row, "language")) or None,
         group=group or None,
         metadata=rest(row, fixed, buggy),
     )

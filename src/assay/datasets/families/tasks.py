@@ -46,7 +46,7 @@ def bigcodebench(row: SourceRow, _number: int, selection: Selection) -> Iterator
     Text of "instruct": the instruction, a line end, the canonical solution.
     """
     instruct = selection.subset == "instruct"
-    prompt = words(row, "instruct_prompt" if instruct else "complete_prompt")
+    prompt = words(row, f"{selection.subset or 'complete'}_prompt")
     solution = words(row, "canonical_solution")
     task = str(row["task_id"])
     yield Sample(
@@ -95,6 +95,7 @@ def mbpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
 
 def _published(description: str, code: str, tests: object) -> str:
     asserts = "\n".join(map(str, tests)) if isinstance(tests, list) else ""
+    # Austin et al. 2021, figure 1: the words of the few-shot prompt, solution included
     return (
         f"You are an expert Python programmer, and here is your task: {description} "
         f"Your code should pass these tests:\n\n{asserts}\n[BEGIN]\n{code}\n[DONE]"

@@ -11,11 +11,13 @@ from typing import IO, Any
 import pyarrow as pa
 
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import check_ratio, opened, require_exists
+from assay.datasets.sources.stream import check_distinct, check_ratio, opened, require_exists
 from assay.errors import DataError
 from assay.files import parse_json
 from assay.guard import ROW_BYTES, child_stream, library_faults
 
+# the magic of both file formats; a stream has none, and begins with the mark of a message instead (Arrow columnar
+# format, "Encapsulated message format")
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _BATCH, _FEWEST = 1024, 32  # rows turned into Python objects at a time: most, and fewest where a row group is large
 _LARGEST_BATCH = 2**32  # bytes of a batch whose rows are each as long as a whole row group
@@ -111,12 +113,15 @@ def write_batches(out: IO[bytes], path: str, form: str, choices: Sequence[Sequen
     place, unpacked = Path(path), 0
     size = place.stat().st_size
     with opened(place) as stream:
-        # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
-        source = io.BytesIO(stream.read()) if not isinstance(stream.raw, io.FileIO) else stream
+        source: IO[bytes] = stream
+        if not isinstance(stream.raw, io.FileIO):
+            # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
+            source = io.BytesIO(stream.read())
         # faults of the library are named here: `opened` would take its errors for those of the file system
         with library_faults(place, f"a whole {form} file"):
             batches = _parquet_batches(place, source, choices) if form == "Parquet" else _arrow_batches(source)
             schema = next(batches)
+            check_distinct(place, schema.names)
             with pa.ipc.new_stream(out, schema) as written:
                 for batch in batches:
                     batch.validate(full=True)  # else offsets outside the data are followed
@@ -140,10 +145,10 @@ def _parquet_batches(path: Path, source: Any, choices: Sequence[Sequence[str]] |
     if choices is not None:
         chosen = {next(filter(names.__contains__, choice), None) for choice in choices}
     fields = [field for field in file.schema_arrow if field.name in chosen]
+    # the names of columns that are not read travel with the schema, for messages that list them
     yield pa.schema(fields, {_NAMES: json.dumps(names)})
     batch = max(_FEWEST, min(_BATCH, _LARGEST_BATCH // max([1, *groups])))
-    columns = None if choices is None else list(map(attrgetter("name"), fields))
-    yield from file.iter_batches(batch_size=batch, columns=columns)
+    yield from file.iter_batches(batch_size=batch, columns=list(map(attrgetter("name"), fields)))
 
 
 def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publishes no types
@@ -162,4 +167,6 @@ def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publi
 
 def _decoded_bytes(column: Any) -> int:  # noqa: ANN401  as above
     """Return the size of a column whose repeated values are stored once."""
-    return int((column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).nbytes)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return int(column.nbytes)

@@ -7,11 +7,12 @@ from itertools import chain
 from pathlib import Path
 
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import opened
+from assay.datasets.sources.stream import check_distinct, opened
 from assay.datasets.sources.text import Note, decoded_lines, line_too_long
 from assay.errors import DataError
 
 _DELIMITERS = (",", "\t", ";", "|")
+# the limit is a C long, which has 32 bits on Windows
 _LARGEST_FIELD = 2**31 - 1
 
 
@@ -39,9 +40,7 @@ def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
             header = next(reader)
             if not all(map(str.isprintable, header)):
                 raise DataError(f"{path}: the first line holds control characters, expected names of columns")
-            if len(set(header)) < len(header):
-                twice = next(name for name in header if header.count(name) > 1)
-                raise DataError(f"{path}: the column {twice!r} stands twice in the header, expected distinct names")
+            check_distinct(path, header)
             for record in reader:
                 if not record:
                     continue

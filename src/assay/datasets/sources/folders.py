@@ -17,6 +17,7 @@ LARGEST_CODE_FILE = 2**20
 """Bytes above which a code file is left out: generated tables and bundles, not written code."""
 
 _DATA_NAME = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet|arrow)(\.gz)?$", re.IGNORECASE)
+# JSON that the datasets package writes beside its data: it describes rows and holds none
 _TABLES_OF_CONTENTS = frozenset({"state.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
 _PROSE = frozenset({".txt", ".md", ".rst", ".tex"})
 

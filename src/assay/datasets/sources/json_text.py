@@ -48,6 +48,7 @@ def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         lines = decoded_lines(stream, path, note)
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line is None or line.strip())
         first_number, first = next(numbered, (1, ""))
+        # a text that begins as an array does is one value, however its first line ends
         row = None if first is None or first.lstrip().startswith("[") else _attempt(first)
         if row is None and first is not None:
             yield from _document(path, first_number, first + "".join(_pieces(path, numbered)))
@@ -145,6 +146,7 @@ def _single(path: Path, value: object) -> Iterator[SourceRow]:
     if not isinstance(value, dict):
         raise DataError(f"{path}: holds {_kind(value)}, expected rows (objects of columns)")
     columns = list(value.values())
+    # {"data": [{…}, …]}, as many web interfaces answer
     if len(columns) == 1 and isinstance(columns[0], list) and columns[0] and isinstance(columns[0][0], dict):
         yield from _single(path, columns[0])
     elif _same_length(columns):

@@ -4,7 +4,8 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -73,6 +74,17 @@ class Unpacked(io.RawIOBase):
         return count
 
 
+def check_distinct(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table in which a name stands for two columns: a row would keep the last, and hide the others.
+
+    Raises:
+        DataError: a name stands twice.
+    """
+    for name, times in Counter(columns).items():
+        if times > 1:
+            raise DataError(f"{path}: the column {name!r} stands twice, expected distinct names")
+
+
 def check_ratio(path: Path, unpacked: int, packed: int) -> None:
     """Check that the part of a compressed file that was read so far is no bomb.
 
@@ -109,8 +121,10 @@ def require_exists(path: Path) -> None:
     """
     try:
         path.stat()
-    except (OSError, ValueError) as fault:
-        raise file_error(path, fault if isinstance(fault, OSError) else OSError(str(fault))) from fault
+    except OSError as fault:
+        raise file_error(path, fault) from fault
+    except ValueError as fault:  # a NUL byte in the path, which no system call takes
+        raise file_error(path, OSError(str(fault))) from fault
     if not path.is_dir() and not path.is_file():
         raise DataError(f"{path}: neither a file nor a folder (a pipe or device), expected a file or folder")
 

@@ -20,6 +20,7 @@ _WIDE_MARKS = {  # the longer marks first: UTF-16's little-endian mark begins UT
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+# control characters that no text editor writes: all but tab, line ends, form feed and the escape of terminal colours
 _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\t\n\r\f\x1b")))
 _BINARY_SHARE = 0.05
 
@@ -36,8 +37,10 @@ def has_nul(raw: bytes) -> bool:
 
 def is_binary(raw: bytes) -> bool:
     """Return True if bytes are not text: NUL bytes or many control characters, and no mark of UTF-16 or UTF-32."""
-    controls = 0 if wide_encoding(raw) else len(raw) - len(raw.translate(None, _CONTROLS))
-    return has_nul(raw) or controls > _BINARY_SHARE * len(raw)
+    if wide_encoding(raw):
+        return False
+    controls = len(raw) - len(raw.translate(None, _CONTROLS))
+    return b"\0" in raw or controls > _BINARY_SHARE * len(raw)
 
 
 def decoded(raw: bytes, where: str, note: Note) -> str:

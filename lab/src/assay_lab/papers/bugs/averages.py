@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import compress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,10 @@ from assay_lab.bugs.pairs import fixed_sides, read_pairs
 from assay_lab.bugs.scored import scored_sets
 from assay_lab.bugs.study import PAPER_STARTS, Starts, score_names
 from assay_lab.columns import at_places, attributes, keyed, present, text_column, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.named_data import named_dataset, named_source
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.scales import sizes_of
+from assay_lab.experiments.scales import Count, sizes_of
 from assay_lab.mappings import map_values
 
 PAPER = paper("bugs")
@@ -83,14 +82,14 @@ class BugSizes:
         fresh: draw functions to plant from installed packages; else from the standard library alone, for a quick try.
     """
 
-    texts: int | None
-    controls: int | None = None
+    texts: Count | None
+    controls: Count | None = None
     starts: Starts = "all"
     tokens: Mapping[str, float] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
-    trained: int = 100
-    calibrating: int = 150
-    judged: int = 500
+    trained: Count = 100
+    calibrating: Count = 150
+    judged: Count = 500
     fresh: bool = True
 
 
@@ -109,11 +108,6 @@ Averages = Mapping[str, SideAverages]
 def models_of(bench: Bench) -> tuple[str, ...]:
     """Return the models of a bench, each once."""
     return tuple(dict.fromkeys(attributes(bench.configurations, "model")))
-
-
-def label_of(model: str) -> str:
-    """Return the name of a model in tables: of a GGUF file its file name."""
-    return Path(model).name if model.endswith(".gguf") else model
 
 
 def most_texts(bench: Bench) -> int | None:

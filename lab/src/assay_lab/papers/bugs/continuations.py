@@ -26,10 +26,10 @@ from assay_lab.bugs.probes import (
     tasks_of,
 )
 from assay_lab.columns import text_column
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
-from assay_lab.papers.bugs.averages import NEEDED, PAPER, TAKEN, label_of, models_of, sets_of
+from assay_lab.papers.bugs.averages import NEEDED, PAPER, TAKEN, models_of, sets_of
 from assay_lab.papers.printed import value_table
 
 STORE = "continuations.sqlite"

@@ -29,11 +29,11 @@ from assay.types import Float64Array, Generator
 from assay_lab.bugs import drawn_pairs
 from assay_lab.bugs.pairs import SamplePair, files_of, issue_of, read_pairs
 from assay_lab.columns import attributes
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.mappings import map_values
-from assay_lab.papers.bugs.averages import label_of, models_of, most_texts
+from assay_lab.papers.bugs.averages import models_of, most_texts
 from assay_lab.papers.printed import value_table
 
 TASKS, CONTROLS = "tasks", ("outside", "later")

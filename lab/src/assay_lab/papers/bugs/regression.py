@@ -12,13 +12,13 @@ import numpy as np
 from assay.errors import DataError
 from assay.models import combined, open_local
 from assay_lab.bugs import Average, MixedModel, fit_mixed_model
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, Picture, ValueRow, ValueTable
 from assay_lab.experiments.matrix import scatter
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs.averages import OF_AVERAGES, SCALES, TAKEN, averages, label_of, models_of
+from assay_lab.papers.bugs.averages import OF_AVERAGES, SCALES, TAKEN, averages, models_of
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
 
 PAPER = paper("bugs")

@@ -24,12 +24,12 @@ from assay.training import TrainingSettings, member_rows, tune
 from assay.types import Float64Array
 from assay_lab.bugs.pairs import SamplePair, bug_groups, read_pairs
 from assay_lab.bugs.scored import likelihoods
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, ValueRow, over_seeds, seeds_note
 from assay_lab.experiments.named_data import named_source
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.scales import sizes_of
-from assay_lab.papers.bugs.averages import SCALES, BugSizes, label_of, models_of
+from assay_lab.papers.bugs.averages import SCALES, BugSizes, models_of
 from assay_lab.papers.printed import value_table
 from assay_lab.result_rows import column
 from assay_lab.testbed import fresh_functions, never_seen_functions

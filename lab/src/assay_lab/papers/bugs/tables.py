@@ -10,7 +10,7 @@ from assay.types import Sample
 from assay_lab.bugs import BugSet, read_repositories, repository_membership
 from assay_lab.bugs.pairs import fixed_sides
 from assay_lab.columns import attributes, having, keyed, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.mappings import enumerated
@@ -24,7 +24,6 @@ from assay_lab.papers.bugs.averages import (
     TAKEN,
     Averages,
     averages,
-    label_of,
     lists_of,
     main_texts,
     models_of,

@@ -25,10 +25,10 @@ from assay.scoring import generator_digest
 from assay.types import Sample
 from assay_lab.classifiers.settings import Protocol
 from assay_lab.columns import label_column, without
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.scales import sizes_of
+from assay_lab.experiments.scales import Count, Counts, Several, sizes_of
 from assay_lab.rewrites.building import DataSetName
 from assay_lab.rewrites.writing import MANIFEST
 
@@ -58,15 +58,15 @@ class ScaleSizes:
         roles: what a model does beside the surrogate → its name, in place of the paper's.
     """
 
-    tasks: int | None
-    authors: int | None
-    copies: int | None
-    functions: int = 80
-    tokens: int = 120
-    epochs: int = 10
+    tasks: Count | None
+    authors: Count | None
+    copies: Several | None
+    functions: Count = 80
+    tokens: Count = 120
+    epochs: Count = 10
     rates: tuple[float, ...] = Protocol().rates
-    batches: tuple[int, ...] = Protocol().batches
-    seeds: int = 5
+    batches: Counts = Protocol().batches
+    seeds: Count = 5
     roles: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -291,7 +291,7 @@ def _always_there(bench: Bench, settings: ScaleSizes) -> AuthorTexts:
     with StatisticsCache(bench.out / STORE) as store:
         generator = cached_generator(model, store, digest=generator_digest(model))
         for temperature in TEMPERATURES[: settings.authors]:
-            author = f"{name} at {temperature:g}"
+            author = f"{label_of(name)} at {temperature:g}"
             bodies = generator.generate(
                 heads, max_new_tokens=settings.tokens, temperature=temperature, seed=bench.seeds[0]
             )
@@ -299,7 +299,7 @@ def _always_there(bench: Bench, settings: ScaleSizes) -> AuthorTexts:
                 samples.append(_of_author(task, author, head + str(body)))
     note = (
         f"{len(functions)} functions of Python's standard library, and continuations of their first {PROMPT_LINES} "
-        f"lines by {name} at several temperatures. The paper's generators rewrite whole files."
+        f"lines by {label_of(name)} at several temperatures. The paper's generators rewrite whole files."
     )
     return AuthorTexts(tuple(samples), (note,))
 

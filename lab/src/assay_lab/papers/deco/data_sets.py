@@ -7,7 +7,7 @@ from assay.languages import LANGUAGES
 from assay.licences import LicenceRules
 from assay.models import StatisticsCache, cached_generator, open_model
 from assay.scoring import generator_digest
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
@@ -81,7 +81,8 @@ def built_here(bench: Bench) -> tuple[dict[str, SetCounts], list[str]]:
     for configuration in bench.configurations:
         removed = ", ".join(f"{rule.value} {count}" for rule, count in sets.removed(configuration.name).items())
         total = sets.replies(configuration.name)
-        notes.append(f"{configuration.name} ({configuration.model}): {total} replies; removed: {removed or 'none'}.")
+        label = f"{configuration.name} ({label_of(configuration.model)})"
+        notes.append(f"{label}: {total} replies; removed: {removed or 'none'}.")
     return {"binary": counts_of(sets, "binary"), "multi": counts_of(sets, "multi")}, notes
 
 

@@ -10,7 +10,7 @@ from sklearn.manifold import TSNE
 from assay.retrieval import open_encoder
 from assay.types import BooleanArray, Float32Array, Sample
 from assay_lab.columns import label_column, own_group_column, text_column
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, Picture, Value, ValueRow
 from assay_lab.experiments.matrix import scatter
 from assay_lab.experiments.reproduction import ANY, Reproduction
@@ -95,7 +95,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
         notes=(
             PICTURE,
             "Share of texts whose nearest text of another task has the same kind of author. Chance: of a random text.",
-            f"Vectors of {encoder.name}; the paper has CodeLlama 7B.",
+            f"Vectors of {label_of(encoder.name)}; the paper has CodeLlama 7B.",
             *texts.notes,
         ),
         seeds=bench.seeds,
@@ -146,10 +146,18 @@ def deco_figure_22(bench: Bench) -> Finding:
 
 EXPERIMENTS = (
     Reproduction("deco", "figure-19", deco_figure_19, takes=ANY, models=1, models_with_data=0, seeds=1, keys=OF_TEXTS),
-    Reproduction(
-        "deco", "figure-21", deco_figure_21, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
-    ),
-    Reproduction(
-        "deco", "figure-22", deco_figure_22, takes=ANY, models=1, models_with_data=1, seeds=1, keys=(*OF_TEXTS, "roles")
+    *(
+        Reproduction(
+            "deco",
+            name,
+            run,
+            takes=ANY,
+            models=1,
+            models_with_data=1,
+            seeds=1,
+            keys=(*OF_TEXTS, "roles"),
+            checks=(roles_at,),
+        )
+        for name, run in (("figure-21", deco_figure_21), ("figure-22", deco_figure_22))
     ),
 )

@@ -14,7 +14,7 @@ from assay.scores import Deriver, ModelRole, ScoreRequest, request
 from assay.scoring import DerivationModels, Opener, plan, score_samples
 from assay.types import Float64Array, LogProbScorer
 from assay_lab.columns import at_places, attributes, id_column, outside, present, text_column, without
-from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench, label_of
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.papers.deco.collections import (
@@ -195,7 +195,7 @@ def language_table(bench: Bench, number: str, measures: Sequence[str], *, commen
         tables=tuple(tables),
         notes=(
             *texts.notes,
-            f"Log-perplexity: bits a token under {target.name}; the paper's model is CodeLlama 7B.",
+            f"Log-perplexity: bits a token under {label_of(target.name)}; the paper's model is CodeLlama 7B.",
             SIZES,
             TOKENS,
         ),
@@ -248,6 +248,7 @@ EXPERIMENTS = (
         models_with_data=1,
         seeds=1,
         keys=(*OF_TEXTS, "copies", "roles"),
+        checks=(roles_at,),
     ),
     Reproduction("deco", "table-4", deco_table_4, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),
     Reproduction("deco", "table-7", deco_table_7, takes=ANY, models=1, models_with_data=1, seeds=1, keys=OF_TEXTS),

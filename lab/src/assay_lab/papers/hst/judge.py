@@ -24,7 +24,7 @@ from assay.scoring import Opener
 from assay.types import Float64Array, Generator, Rejected
 from assay_lab.clones import edit_lines, rename_all
 from assay_lab.columns import attributes, having
-from assay_lab.experiments.bench import PAPER_SCALE, RUNS, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, RUNS, Bench, label_of
 from assay_lab.experiments.finding import Finding, Value, ValueRow, ValueTable
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
@@ -116,7 +116,7 @@ def judge(bench: Bench) -> Finding:
             ratings_table(checked, KINDS, name="labelled", title="The judge on pairs of known kind"),
         ),
         notes=(
-            f"Judge: {name}. {rejected} of {len(rated)} replies hold no rating; every reply is in {RATINGS}.",
+            f"Judge: {label_of(name)}. {rejected} of {len(rated)} replies hold no rating; every reply is in {RATINGS}.",
             f"Searched by {WAY} among {documents:,} functions, vectors of {ENCODER}, fragments after Algorithm 1.",
             f"Highly similar: a rating of {HIGH} and more of 4. In brackets: 95 % intervals over modules.",
             f"Prompt: {' '.join(PROMPT.split())}",

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.corpora import Document
 from assay.files import write_json
 from assay.models import builtin_folder
-from assay_lab.experiments.bench import PAPER_SCALE, RUNS, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, RUNS, Bench, label_of
 from assay_lab.experiments.finding import Finding, ValueRow
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
@@ -49,7 +49,8 @@ def source_tracker(bench: Bench) -> Finding:
         columns=("MRR",),
         rows=rows,
     )
-    settings = ", ".join(f"{name} {value}" for name, value in asdict(recipe).items())
+    shown = asdict(recipe) | {"model": label_of(recipe.model)}
+    settings = ", ".join(f"{name} {value}" for name, value in shown.items())
     return Finding(
         name="hst/source-tracker",
         title="SourceTracker trained (HybridSourceTracker, Section III-B)",
@@ -57,7 +58,7 @@ def source_tracker(bench: Bench) -> Finding:
         notes=(
             f"{done.steps:,} steps on {done.trained:,} functions; half of the fragments after Algorithm 1.",
             f"Settings: {settings}.",
-            f"`assay index build --encoder {done.folder}` takes the encoder.",
+            f"`assay index build --encoder` takes the encoder, {'/'.join(Path(done.folder).parts[-3:])} in --out.",
         ),
         seeds=(seed,),
     )

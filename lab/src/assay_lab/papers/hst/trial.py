@@ -19,6 +19,8 @@ from assay.provenance import CodeIndex, trace
 from assay.types import Encoder
 from assay_lab.columns import attributes
 from assay_lab.evaluation.retrieval import reciprocal_rank_gain, retrieval_quality
+from assay_lab.experiments.bench import label_of
+from assay_lab.experiments.scales import Count, Counts
 from assay_lab.papers.hst.corpus import SearchSpace
 from assay_lab.papers.hst.queries import ALTERATIONS, WINDOWS, Alteration, Query, queries
 from assay_lab.papers.hst.search import WAYS, Way, answers, first_right
@@ -43,17 +45,17 @@ class Size:
         read: functions that are read to train it.
     """
 
-    spaces: tuple[int, ...]
-    windows: tuple[int, ...] = WINDOWS
-    targets: int = 600
-    most: int = 300
-    timed: int = 200
-    corpus: int | None = None
-    layers: int | None = 9
-    batch: int = 2048
-    steps: int = 2000
+    spaces: Counts
+    windows: Counts = WINDOWS
+    targets: Count = 600
+    most: Count = 300
+    timed: Count = 200
+    corpus: Count | None = None
+    layers: Count | None = 9
+    batch: Count = 2048
+    steps: Count = 2000
     warm_up: int = 500
-    read: int | None = None
+    read: Count | None = None
 
 
 SIZES: Mapping[str, Size] = {
@@ -196,7 +198,7 @@ def run_trial(
             costs += timed(space, documents, indexes, most=size.timed, seed=seed)
     return TracingTrial(
         seed=seed,
-        encoder=encoder.name,
+        encoder=label_of(encoder.name),
         encoder_digest=encoder.digest,
         documents=len(space.documents),
         cells=tuple(cells),

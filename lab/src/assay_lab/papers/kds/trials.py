@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from assay.datasets import benchmark, is_benchmark
 from assay.errors import DataError
@@ -22,7 +24,7 @@ from assay_lab.columns import attributes, having, text_column, without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import paper
-from assay_lab.experiments.scales import sizes_of
+from assay_lab.experiments.scales import Count, Several, Share, sizes_of
 from assay_lab.reliability.planted_pools import CONVERGED, PlantedPool, pools
 
 RATE = "rate"
@@ -43,10 +45,10 @@ class TrialSettings:
         n_of: data set → texts of a set of it, where that differs.
     """
 
-    n: int
-    shares: tuple[float, ...]
-    subsets: int
-    n_of: Mapping[str, int] = field(default_factory=dict)
+    n: Several
+    shares: Annotated[tuple[Share, ...], Field(min_length=1)]
+    subsets: Count
+    n_of: Mapping[str, Several] = field(default_factory=dict)
 
 
 SCALES: Mapping[str, TrialSettings] = {

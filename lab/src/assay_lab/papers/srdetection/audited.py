@@ -20,7 +20,7 @@ from assay.scores import ModelRole, requests
 from assay.scoring import plan, score_samples
 from assay.types import Float64Array, LogProbScorer, Sample
 from assay_lab.columns import group_column, id_column, text_column
-from assay_lab.experiments.bench import AUDITED, Bench
+from assay_lab.experiments.bench import AUDITED, Bench, label_of
 from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow
 from assay_lab.experiments.named_data import named_dataset
 from assay_lab.experiments.papers import PrintedTable, paper
@@ -63,7 +63,7 @@ def audit_finding(bench: Bench, name: str, title: str, *, score: str, printed: P
         DataError: no model could be audited.
     """
     named = {label: model for label, model in PAPER.audited.items() if printed is None or label in printed.values}
-    models = {model: model for model in bench.models} or named
+    models = dict(zip(map(label_of, bench.models), bench.models, strict=True)) or named
     sets = code_of(bench)
     columns = list(map(TITLES.get, sets, sets))
     rows, left_out = [], []
@@ -122,10 +122,10 @@ def shares_of(bench: Bench, model: str, sets: Sets, *, score: str) -> dict[str, 
             scorers: Mapping[ModelRole, LogProbScorer] = {"target": CachedScorer(opened, cache)}
             work = plan(requests(score), scorers, generator=generator, rewriter=rewriter)
             for name in missing:
-                bench.watchers.begin(f"{model} on {name}")
+                bench.watchers.begin(f"{label_of(model)} on {name}")
                 values = score_samples(sets[name], work, progress=bench.watchers.scoring).values[score]
                 stored = [None if np.isnan(value) else value for value in values.tolist()]
-                write_json(paths[name], {"model": model, "benchmark": name, "score": score, "values": stored})
+                write_json(paths[name], {"model": label_of(model), "benchmark": name, "score": score, "values": stored})
         (folder / STATISTICS).unlink(missing_ok=True)  # the statistics of a benchmark fill gigabytes
     groups = map_values(group_column, sets)
     return {name: rule_share(stored_values(path), groups[name], judging.ties) for name, path in paths.items()}

@@ -4,6 +4,7 @@ They have runs of their own: the same configuration, judged by what each checkpo
 a CPU, twelve texts for each one that is judged, and so gets fewer to judge; how many stands below every table.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
@@ -26,7 +27,15 @@ from assay_lab.experiments.reproduction import ANY, Reproduction
 from assay_lab.experiments.runs import Runs, epoch_heading, epoch_tables, macro_f1_chart, runs_of, setting
 from assay_lab.papers.printed import printed_values, value_table
 from assay_lab.papers.srdetection.audited import BENCHMARKS, audit_finding
-from assay_lab.papers.srdetection.detectors import black_rows, calibrated_black, drawn_black, paper_score, rule_share
+from assay_lab.papers.srdetection.detectors import (
+    WRITING,
+    black_rows,
+    calibrated_black,
+    drawn_black,
+    named_detectors,
+    paper_score,
+    rule_share,
+)
 from assay_lab.papers.srdetection.sensitivity import by_variants
 from assay_lab.testbed import (
     ALL,
@@ -164,10 +173,16 @@ def table_11(bench: Bench) -> Finding:
 
 def writing(bench: Bench) -> Bench:
     """Return the bench whose runs are judged by what the models write."""
-    return replace(bench, configurations=tuple(map(judged_by_writing, bench.configurations)))
+    judge = partial(judged_by_writing, named=writing_named(bench))
+    return replace(bench, configurations=tuple(map(judge, bench.configurations)))
 
 
-def judged_by_writing(configuration: Configuration) -> Configuration:
+def writing_named(bench: Bench) -> tuple[str, ...]:
+    """Return the detectors of generated text that a file names; errors as `named_detectors`."""
+    return named_detectors(bench, WRITING)
+
+
+def judged_by_writing(configuration: Configuration, *, named: Sequence[str] = ()) -> Configuration:
     """Return the same run for black-box detectors: no clean texts beyond the held-out ones, and few for the CPU."""
     fewer: dict[str, Any] = {"unseen": 0}
     if configuration.model.startswith("builtin:"):
@@ -178,13 +193,18 @@ def judged_by_writing(configuration: Configuration) -> Configuration:
         configuration,
         name=f"{configuration.name}-black",
         data=replace(configuration.data, **fewer),
-        judging=replace(configuration.judging, detectors=detectors()),
+        judging=replace(configuration.judging, detectors=detectors(named)),
     )
 
 
-def detectors() -> tuple[str, ...]:
-    """Return the paper's filter, all detectors of generated text, and SrDetection with fewer variants."""
-    return (FILTER, "black", *(f"{paper_score('black')}:n={n}" for n in NUMBERS if n < max(NUMBERS)))
+def detectors(named: Sequence[str]) -> tuple[str, ...]:
+    """Return those that are named, else all of generated text, and what the three tables cannot do without.
+
+    That is the paper's filter, SrDetection with each number of variants, and the detector of calibrated decisions.
+    """
+    rule = paper_score("black")
+    fewer = (f"{rule}:n={n}" for n in NUMBERS if n < max(NUMBERS))
+    return (FILTER, *(named or ("black",)), rule, calibrated_black(), *fewer)
 
 
 def black_setting(bench: Bench, runs: Runs) -> tuple[str, ...]:
@@ -279,14 +299,15 @@ def variant_rule(configuration: Configuration) -> str:
 
 
 EXPERIMENTS = (
-    Reproduction("srdetection", "table-2", table_2),
+    Reproduction("srdetection", "table-2", table_2, checks=(writing_named,)),
     Reproduction(
         "srdetection",
         "table-9",
         table_9,
         takes=ANY,
         paper_data=BENCHMARKS[1:],
+        checks=(writing_named,),
         audits=tuple(map(PAPER.audited.__getitem__, PAPER.tables["table-9"].values)),
     ),
-    Reproduction("srdetection", "table-11", table_11),
+    Reproduction("srdetection", "table-11", table_11, checks=(writing_named,)),
 )

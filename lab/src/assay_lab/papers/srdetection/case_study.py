@@ -10,7 +10,7 @@ import numpy as np
 from assay.reports import Excerpt
 from assay.types import Float64Array, Sample
 from assay_lab.columns import id_column
-from assay_lab.experiments.bench import Bench
+from assay_lab.experiments.bench import Bench, label_of
 from assay_lab.experiments.finding import Finding, Value, ValueRow
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
@@ -165,7 +165,7 @@ def run_sentence(configuration: Configuration) -> str:
     """Return a sentence that names the run."""
     epoch = configuration.training.checkpoints[0]
     when = f"{epoch} epoch{'s' * (epoch > 1)}"
-    return f"{configuration.name} ({configuration.model}), seed {configuration.seed}, after {when}."
+    return f"{configuration.name} ({label_of(configuration.model)}), seed {configuration.seed}, after {when}."
 
 
 EXPERIMENTS = (

@@ -1,17 +1,20 @@
 """The detectors of SrDetection's tables: the paper's own, as the registry names them, and ours beside them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
 
+from assay.errors import DataError
 from assay.evaluation import Estimate, grouped_share
 from assay.scores import DETECTORS, Access, default_scores
 from assay.types import Float64Array
-from assay_lab.columns import attributes, without
+from assay_lab.columns import among, attributes, without
+from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.papers import paper
 from assay_lab.mappings import mapped
 from assay_lab.testbed import CONTENDERS, Ties, writing_detectors
+from assay_lab.testbed.detectors import chosen
 
 PAPER = paper("srdetection")
 WRITING: tuple[Access, ...] = ("labelled", "black")
@@ -58,6 +61,24 @@ def black_rows() -> dict[str, str]:
     methods = in_paper(*WRITING)
     others = without(attributes(writing_detectors(), "name"), methods.values())
     return methods | dict(zip(others, others, strict=True))
+
+
+def named_detectors(bench: Bench, accesses: Collection[Access]) -> tuple[str, ...]:
+    """Return the detectors of an access that the configurations of a bench name; none where they name none at all.
+
+    Raises:
+        DataError: they name others alone.
+    """
+    fitting: dict[str, None] = {}
+    for configuration in bench.configurations:
+        compared = chosen(configuration.judging.detectors) if configuration.judging.detectors else ()
+        own = attributes(among(compared, "access", accesses), "name")
+        if compared and not own:
+            words = "generated text" if set(accesses) == set(WRITING) else "token probabilities"
+            names = ", ".join(configuration.judging.detectors)
+            raise DataError(f"{bench.scale}: received judging.detectors {names}; expected some that read {words}")
+        fitting |= dict.fromkeys(own)
+    return tuple(fitting)
 
 
 def calibrated_black() -> str:

@@ -1,14 +1,21 @@
 """Table 1: gray-box detectors on every checkpoint."""
 
+from functools import partial
+from typing import get_args
+
+from assay.scores import Access
+from assay_lab.columns import without
 from assay_lab.experiments.bench import Bench
 from assay_lab.experiments.finding import Finding
 from assay_lab.experiments.papers import paper
 from assay_lab.experiments.reproduction import Reproduction
 from assay_lab.experiments.runs import epoch_tables, macro_f1_chart, runs_of, setting
-from assay_lab.papers.srdetection.detectors import gray_rows
+from assay_lab.papers.srdetection.detectors import WRITING, gray_rows, named_detectors
 from assay_lab.testbed import IN_FIGURES
 
 PAPER = paper("srdetection")
+READING = tuple(without(get_args(Access), WRITING))
+"""Access of the detectors that read token probabilities."""
 
 
 def table_1(bench: Bench) -> Finding:
@@ -24,4 +31,4 @@ def table_1(bench: Bench) -> Finding:
     )
 
 
-EXPERIMENTS = (Reproduction("srdetection", "table-1", table_1),)
+EXPERIMENTS = (Reproduction("srdetection", "table-1", table_1, checks=(partial(named_detectors, accesses=READING),)),)

@@ -392,7 +392,7 @@ EXPERIMENTS = (
         name="control/part_residuals",
         run=run,
         scales={
-            "smoke": Size(tasks=20, packages=22, forms=2, beside=10, seen=44),
+            "smoke": Size(tasks=20, packages=22, forms=2, beside=10, seen=60),
             "full": Size(tasks=20, packages=22, forms=2, beside=10, seen=80),
             "wide": Size(tasks=40, packages=30, forms=4, beside=100, seen=1000),
         },

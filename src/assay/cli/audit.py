@@ -77,7 +77,7 @@ def audit_command(
     tasks, that is found in 92 to 100 % of cases with --limit 50; on a fifth of them, in 4 to 58 %; with 164 tasks, in
     100 % and in 25 to 88 %. An audit that was stopped continues when it is started again.
 
-    **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
+    **Example**: `assay audit ./model humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl --parent ./base`
     """
     from assay import audit
     from assay.cli.present import present_run

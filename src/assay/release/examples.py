@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from doctest import DocTestParser, Example
 
+from assay.python_parser import REFUSALS, python_expression, python_literal
+
 FURTHEST = 2
 """A new number lies up to so many times as far from 0 as the old numbers of the same argument."""
 
@@ -44,12 +46,12 @@ def _numbers(examples: Iterable[Example]) -> Iterator[tuple[int, float]]:
     """Yield the numbers among the arguments of calls, with their places."""
     for example in examples:
         try:
-            call = ast.parse(example.source.strip(), mode="eval").body
-        except (SyntaxError, ValueError):
+            call = python_expression(example.source.strip())
+        except REFUSALS:
             continue
         for place, argument in enumerate(call.args if isinstance(call, ast.Call) else ()):
             try:
-                value = ast.literal_eval(argument)
+                value = python_literal(argument)
             except ValueError:
                 continue
             if type(value) in (int, float):

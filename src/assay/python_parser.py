@@ -45,7 +45,7 @@ def python_literal(source: str | ast.expr) -> object:
     """Return the value of a literal, from its text or tree.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as in `python_tree`; ValueError also for an unhashable key.
+        SyntaxError, ValueError, RecursionError, MemoryError: as in `python_tree`; an unhashable key is a ValueError.
     """
     try:
         with python_parser():

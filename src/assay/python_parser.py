@@ -41,8 +41,12 @@ def python_expression(source: str) -> ast.expr:
         return ast.parse(source, mode="eval").body
 
 
-def python_literal(source: str) -> object:
-    """Return the value of a literal; errors as in `python_tree`, ValueError also for a key that has no hash."""
+def python_literal(source: str | ast.expr) -> object:
+    """Return the value of a literal, from its text or tree.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as in `python_tree`; an unhashable key is a ValueError.
+    """
     try:
         with python_parser():
             return ast.literal_eval(source)

@@ -13,6 +13,8 @@ from doctest import DocTestParser, Example
 
 import numpy as np
 
+from assay.python_parser import REFUSALS, python_expression, python_literal
+
 EMPTY = {"", "[]", "{}", "()", "''", '""', "set()"}
 FURTHEST = 2
 """A new number lies up to so many times as far from 0 as the old numbers of the same argument."""
@@ -51,12 +53,12 @@ def _arguments(examples: Iterable[Example]) -> Iterator[tuple[int, object]]:
     """Yield the literal arguments of calls, with their places."""
     for example in examples:
         try:
-            call = ast.parse(example.source.strip(), mode="eval").body
-        except (SyntaxError, ValueError):
+            call = python_expression(example.source.strip())
+        except REFUSALS:
             continue
         for place, argument in enumerate(call.args if isinstance(call, ast.Call) else ()):
-            with suppress(ValueError):
-                yield place, ast.literal_eval(argument)
+            with suppress(*REFUSALS):
+                yield place, python_literal(argument)
 
 
 def _is_alike(value: object, old: Sequence[object]) -> bool:

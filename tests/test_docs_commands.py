@@ -61,3 +61,13 @@ def mistakes(words: list[str]) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_line_of_a_page_can_be_typed(page):
     assert not [mistake for words in typed(page.read_text("utf-8")) for mistake in mistakes(words)]
+
+
+def test_every_example_of_help_can_be_typed():
+    waiting, faults = [commands()], []
+    while waiting:
+        command = waiting.pop()
+        for words in typed(command.help or ""):
+            faults += mistakes(words)
+        waiting += getattr(command, "commands", {}).values()
+    assert not faults

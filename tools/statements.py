@@ -42,7 +42,7 @@ OF_C = frozenset({"pack", "seccomp_rule_add_array", "llama_token_to_piece"})
 PER = 1000
 """Rates are per 1,000 lines of code."""
 
-LIMITS = {"src": (32, 21), "lab/src": (31, 18), "plugins": (30, 28), "tools": (45, 15)}
+LIMITS = {"src": (30, 20), "lab/src": (31, 18), "plugins": (30, 18), "tools": (30, 15)}
 """Distribution → most comprehensions and most conditional expressions in 1,000 lines of code; they only ever fall."""
 
 MOST = {"src": (0, 0), "lab/src": (2, 0), "plugins": (0, 0), "tools": (0, 0)}

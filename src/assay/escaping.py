@@ -38,6 +38,11 @@ def visible(text: str) -> str:
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+def cut_off(text: str, most: int) -> str:
+    """Return a text of at most `most` characters; "…" at its end shows that it was longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def json_text(value: Any, *, indent: int | None = None, ensure_ascii: bool = True) -> str:  # noqa: ANN401  whatever JSON can hold
     """Return a value as JSON whose strings hold no raw character that `visible` would escape.
 

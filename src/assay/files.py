@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tomllib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -30,6 +30,13 @@ LOCK = ".lock"
 """Name of the lock of a folder that one process at a time works in."""
 MOST_DOTS = 10**6
 """Sum of the squares of the dots in the lines of a TOML text."""
+
+
+def paths_of(places: Iterable[Path | str] | Path | str) -> list[Path]:
+    """Return one path or several as a list: a text alone would otherwise be read as the paths of its letters."""
+    if isinstance(places, Path | str):
+        return [Path(places)]
+    return list(map(Path, places))
 
 
 def new_file(path: Path, *, mode: int = 0o666) -> Path:

@@ -370,6 +370,7 @@ def test_an_exception_is_named_beside_the_gnu_licence(words, exception):
         ("Licensed under Apache License v2.0 with Runtime Library Exception", "Apache-2.0 WITH Swift-exception"),
         ("Under the terms of the PSFRAG-9 License.", "unknown"),
         ("Licensed under AFL-3.0", "AFL-3.0"),
+        ("Child is free software; Standard perl licence.", PERL),
         ("Dual-licensed, allowing you to choose between the GNU General Public License and ours.", "GPL-1.0-or-later"),
         ("Under the conditions of the LaTeX Project Public License, either version 1.3c", "LPPL-1.3c"),
         ("Under the Open Data Commons Open Database License v1.0", "ODbL-1.0"),

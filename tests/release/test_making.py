@@ -328,7 +328,8 @@ SENTENCES = {
     "prompt": 'def count_items(numbers, limit, a):\n    """Count the numbers below a limit; a is added.\n\n'
     '    count_items looks at numbers once.\n    """\n',
     "entry_point": "count_items",
-    "canonical_solution": "    below = [value for value in numbers if value < limit]\n    return len(below) + a\n",
+    "canonical_solution": "    below = [value for value in numbers if value < limit]\n    k = len(below)\n"
+    "    return k + a\n",
     "test": "def check(candidate):\n    assert candidate([1, 2], 2, 0) == 1\n",
 }
 
@@ -381,10 +382,11 @@ def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):
     for index in range(len(task.copies)):
         prompt = str(task.copy(index)["prompt"])
         assert re.search(r"below a (ceiling|roof);", prompt)
-        assert re.search(r"Count the (?!numbers)\w+ below", prompt)
-    by_column = written(tmp_path / "c.jsonl", [SENTENCES | {"others": {"limit": ["ceiling"]}}])
+        (name,) = re.findall(r"count_\w+\((\w+)", prompt)
+        assert f"Count the {name} below" in prompt
+    by_column = written(tmp_path / "c.jsonl", [SENTENCES | {"others": {"limit": ["ceiling", "roof", "top"]}}])
     made = make(by_column, tmp_path / "q.jsonl", tmp_path / "s2.json", copies=5, unverified=True, names="others")
-    assert "below a ceiling" in (tmp_path / "q.jsonl").read_text()
+    assert re.search("below a (ceiling|roof|top)", (tmp_path / "q.jsonl").read_text())
 
 
 @pytest.mark.parametrize(

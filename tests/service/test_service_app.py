@@ -183,7 +183,7 @@ def test_a_page_of_others_cannot_call_a_local_service_under_its_own_name(small_i
 def test_a_call_that_takes_too_long_and_one_too_many_are_told_so(small_index, monkeypatch):
     released = threading.Event()
     monkeypatch.setattr(module, "answer", lambda *_: released.wait(60))
-    with client(small_index, limits=ServiceLimits(seconds=0.5, workers=1, waiting=0)) as found:
+    with client(small_index, limits=ServiceLimits(seconds=2, workers=1, waiting=0)) as found:
         assert traced(found, MEDIAN).status_code == 504
         busy = traced(found, MEDIAN)
         released.set()

@@ -54,7 +54,7 @@ class AnnotatedRuns(TabularResult):
     @cached_property
     def read(self) -> Estimate:
         """Share of the runs that read the fix, among those with a verdict."""
-        return _read_share([run for run in self.runs if run.verdict != "cannot tell"])
+        return _read_share(_without(self.runs, "cannot tell"))
 
     @cached_property
     def solved(self) -> Estimate:
@@ -64,7 +64,7 @@ class AnnotatedRuns(TabularResult):
     @cached_property
     def solved_without(self) -> Estimate:
         """The same without the runs that read the fix."""
-        return solved_rate([run for run in self.runs if run.verdict != "read the fix"])
+        return solved_rate(_without(self.runs, "read the fix"))
 
     def with_verdict(self, verdict: RunVerdict) -> list[JudgedRun]:
         """Return the runs with a verdict."""
@@ -132,14 +132,18 @@ def judge_runs(
 
 def _with_others(judged: Sequence[JudgedRun]) -> list[JudgedRun]:
     """Return the runs, each with the number of further ones of its task that wrote the fix without reading it."""
-    wrote = Counter(run.task for run in judged if run.verdict == "wrote it without reading")
-    return [replace(run, others=wrote[run.task] - (run.verdict == "wrote it without reading")) for run in judged]
+    wrote = Counter(map(attrgetter("task"), filter(attrgetter("wrote_unread"), judged)))
+    return [replace(run, others=wrote[run.task] - run.wrote_unread) for run in judged]
+
+
+def _without(runs: Iterable[JudgedRun], verdict: RunVerdict) -> list[JudgedRun]:
+    return [run for run in runs if run.verdict != verdict]
 
 
 def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
     """Return the share of the runs that read the fix; few tasks have Wilson's interval too, for its upper end."""
-    tasks = [run.task for run in runs]
-    share = grouped_share([run.verdict == "read the fix" for run in runs], tasks)
+    tasks = list(map(attrgetter("task"), runs))
+    share = grouped_share(list(map("read the fix".__eq__, map(attrgetter("verdict"), runs))), tasks)
     if share.has_interval or not runs:
         return share
     low, high = wilson_ends(share.value, len(set(tasks)), float(ndtri((1 + share.level) / 2)))
@@ -148,7 +152,7 @@ def _read_share(runs: Sequence[JudgedRun]) -> Estimate:
 
 def task_of_run(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None:
     """Return the task that a run worked on: by its names, else by the text of the task in its prompt."""
-    named = next((tasks[name] for name in run.tasks if name in tasks), None)
+    named = next(filter(None, map(tasks.get, run.tasks)), None)
     if named is not None or not run.prompt:
         return named
     prompt = " ".join(run.prompt.split())
@@ -179,14 +183,15 @@ def _base(name: str, tasks: Mapping[str, GoldTask], folder: Path) -> frozenset[I
 def solved_rate(runs: Sequence[JudgedRun]) -> Estimate:
     """Return the mean outcome of the runs that have one, with an interval over tasks."""
     scored = [run for run in runs if run.solved is not None]
-    return grouped_mean(np.array([run.solved for run in scored], np.float64), [run.task for run in scored])
+    outcomes = np.array(list(map(attrgetter("solved"), scored)), np.float64)
+    return grouped_mean(outcomes, list(map(attrgetter("task"), scored)))
 
 
 def _with_outcomes(judged: list[JudgedRun], outcomes: Mapping[str, float]) -> list[JudgedRun]:
     """Return the runs with their outcomes; one file of outcomes cannot say which of several runs it is about."""
-    count = Counter(run.task for run in judged)
-    repeated = next((task for task in outcomes if count[task] > 1), None)
-    if repeated is not None:
+    count = Counter(map(attrgetter("task"), judged))
+    repeated = max(outcomes, key=count.__getitem__, default="")
+    if count[repeated] > 1 and outcomes:
         raise DataError(f"outcomes of tasks, and {count[repeated]} runs of {repeated}; expected one run of each task")
     return [replace(run, solved=outcomes.get(run.task, run.solved)) for run in judged]
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, filterfalse, pairwise, takewhile
+from operator import methodcaller
 from typing import Literal
 
 from assay.agent_runs.run_values import SHELL_ARGUMENTS, Step
@@ -243,7 +244,7 @@ class _Git:
     @cached_property
     def revisions(self) -> list[str]:
         words = takewhile("--".__ne__, self.words)
-        return list(filter(_is_revision, _plain(word.removeprefix("--source=") for word in words)))
+        return list(filter(_is_revision, _plain(map(methodcaller("removeprefix", "--source="), words))))
 
     @cached_property
     def foreign(self) -> list[str]:
@@ -272,7 +273,7 @@ class _Call:
             writes = _EDIT_TOOLS.search(shell or step.tool) and shell != "view"
             (self.edit if writes else self.read)(path)
             return
-        patch = step.typed if _PATCH_BEGINS in step.typed else ""
+        patch = step.typed * (_PATCH_BEGINS in step.typed)
         for name in _PATCHED.findall(patch):
             self.edit(name.strip())
         # a patch in a command of a shell stands among others, in a document or in quotes
@@ -429,7 +430,7 @@ class _Call:
         """Follow a program in an argument: paths and addresses in its quotes."""
         paths = _QUOTED_PATH.findall(code)
         if _RUNNING_CODE.search(code):
-            listed = (" ".join(_QUOTED.findall(words)) for words in _LIST_OF_WORDS.findall(code))
+            listed = map(" ".join, map(_QUOTED.findall, _LIST_OF_WORDS.findall(code)))
             for text in filter(_COMMAND.match, chain(_QUOTED.findall(code), listed)):
                 self.shell(text, MOST_SHELLS)
         if _REMOTE_CODE.search(code):
@@ -488,7 +489,7 @@ class _Call:
         sides = list(chain.from_iterable(word.replace("...", "..").split("..") for word in git.revisions))
         is_own = len(sides) == 1 or not sides[-1] or _OWN_REVISION.match(sides[-1])
         text = " ".join(["git", "diff", *git.words])
-        self.effects.reads.append(ForeignPlace(HISTORY, text, sign="-" if is_own else ""))
+        self.effects.reads.append(ForeignPlace(HISTORY, text, sign="-" * bool(is_own)))
 
     def git_history(self, git: _Git) -> None:
         # HEAD is the agent's own commit, once it has made one
@@ -522,10 +523,10 @@ class _Call:
         *sources, target = _plain(arguments) or [""]
         if not sources:
             return
-        channels = [channel for channel in map(self.state.channel_of, sources) if channel not in {None, TESTS}]
-        channel = next(iter(channels), None)
-        for name in [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]:
-            self.state.write(name, channel)
+        channel = next(filterfalse({None, TESTS}.__contains__, map(self.state.channel_of, sources)), None)
+        self.state.write(target, channel)
+        for source in sources:
+            self.state.write(posixpath.join(target, posixpath.basename(source)), channel)
         if self.state.in_tree(target):
             self.effects.edits = True
             if channel:
@@ -534,9 +535,14 @@ class _Call:
 
 def _commands(text: str) -> Iterator[_Command]:
     """Yield the simple commands of a shell; a document below one stands in its words as a number after NUL."""
-    bodies = {f"\x00{number}": match[4] for number, match in enumerate(_HEREDOC.finditer(text))}
-    numbered = iter(bodies)
-    text = _HEREDOC.sub(lambda match: f" {next(numbered)} {match[3]}\n", text)
+    bodies: dict[str, str] = {}
+
+    def numbered(match: re.Match[str]) -> str:
+        bodies[name := f"\x00{len(bodies)}"] = match[4]
+        return f" {name} {match[3]}\n"
+
+    if "<<" in text:
+        text = _HEREDOC.sub(numbered, text)
     words: list[str] = []
     targets: list[str] = []
     redirected = piped = False
@@ -551,8 +557,8 @@ def _commands(text: str) -> Iterator[_Command]:
             redirected = text[match.end() : match.end() + 1] != "&" and not word.startswith("2")
         elif kind == "end":
             if words or targets:
-                documents = [bodies[word] for word in words if word in bodies]
-                words = [word for word in words if word[:1] != "\x00"]
+                documents = list(filter(None, map(bodies.get, words)))
+                words = list(filterfalse(bodies.__contains__, words))
                 yield _Command(words, targets, piped=piped, documents=documents)
             words, targets, redirected, piped = [], [], False, word == "|"
 
@@ -568,7 +574,7 @@ def _is_wrapper(word: str) -> bool:
 
 
 def _plain(arguments: Iterable[str]) -> list[str]:
-    return [word for word in arguments if not word.startswith("-")]
+    return list(filterfalse(methodcaller("startswith", "-"), arguments))
 
 
 def _is_path(word: str) -> bool:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from assay.agent_runs.annotating import AnnotatedRuns, solved_rate
 from assay.agent_runs.judging import RUN_VERDICTS, JudgedRun, RunVerdict
 from assay.codec import encode
+from assay.escaping import cut_off
 from assay.evaluation import Estimate
 from assay.reports import (
     Answer,
@@ -48,7 +49,7 @@ def _(annotated: AnnotatedRuns) -> Report:
         title="Had the agents read the fix before they wrote it?",
         statement="",
         answer=_answer(annotated, readers),
-        tables=tuple(table for table in _tables(annotated, readers) if table.rows),
+        tables=tuple(filter(attrgetter("rows"), _tables(annotated, readers))),
         juxtapositions=tuple(map(_evidence, readers[:SHOWN])),
         notes=(*notes, *annotated.notes),
         data=_data(annotated),
@@ -104,7 +105,7 @@ def _tables(annotated: AnnotatedRuns, readers: list[JudgedRun]) -> list[Table]:
         Table.of(
             name="solved",
             title="Solved",
-            items=rates if has_outcomes else (),
+            items=rates * has_outcomes,
             columns=(Column("runs", get=lambda rate: rate[0]), Column("solved", "share", get=lambda rate: rate[1])),
             caption=("In brackets: 95 % intervals over tasks.",),
         ),
@@ -155,11 +156,11 @@ def _solved_of(annotated: AnnotatedRuns, verdict: RunVerdict) -> Estimate:
 
 
 def _first_of(runs: list[JudgedRun]) -> tuple[str, ...]:
-    return (f"The first {SHOWN} of {len(runs):,}; all are in the JSON.",) if len(runs) > SHOWN else ()
+    return (f"The first {SHOWN} of {len(runs):,}; all are in the JSON.",) * (len(runs) > SHOWN)
 
 
 def _short(command: str) -> str:
-    return command if len(command) <= WORDS else f"{command[: WORDS - 1]}…"
+    return cut_off(command, WORDS)
 
 
 def _evidence(run: JudgedRun) -> Juxtaposition:

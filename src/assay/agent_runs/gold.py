@@ -13,11 +13,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, filterfalse, pairwise, repeat
-from operator import attrgetter
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
-from assay.agent_runs.layouts.contents import text_of
+from assay.agent_runs.layouts.contents import mapping_or_empty, objects_of, text_of
 from assay.datasets import SourceRow, hunks, rows_named
 from assay.errors import DataError
 
@@ -108,8 +108,7 @@ class PatchItems:
     def _near_anchors(self, text: str) -> str:
         """Return the parts of a large text around the lines of the patch, each from its first whole line."""
         parts, reached = [], 0
-        places = chain.from_iterable(re.finditer(re.escape(anchor), text) for anchor in self.anchors)
-        for start in sorted(match.start() for match in places):
+        for start in map(methodcaller("start"), re.finditer("|".join(map(re.escape, self.anchors)), text)):
             begin = max(reached, start - AROUND)
             reached = max(reached, start + AROUND)
             parts.append(text[begin:reached])
@@ -166,10 +165,10 @@ def _readings(text: str, sign: str) -> Iterator[Sequence[str]]:
     for reading in _meanings(text):
         lines = reading.splitlines()
         if sign:
-            yield [line for line in lines if line[:1] == sign]
+            yield list(filter(methodcaller("startswith", sign), lines))
         elif "@@" in reading:
             for other in "-+":
-                yield [line for line in lines if line[:1] != other]
+                yield list(filterfalse(methodcaller("startswith", other), lines))
         else:
             yield lines
 
@@ -185,10 +184,10 @@ def items_of(patch: str) -> PatchItems:
         before = _texts(lines, " -")
         old.update(_runs_of(before))
     every = list(chain.from_iterable(sides))
-    deleted = () if any(sign == "+" for sign, _ in every) else _deleted(every)
+    deleted = _deleted(every) * ("+" not in map(itemgetter(0), every))
     return PatchItems(
-        lines=tuple(dict.fromkeys(chain.from_iterable(_added(lines, old) for lines in sides))),
-        places=tuple(_place(lines, old, deletes=bool(deleted)) for lines in sides),
+        lines=tuple(dict.fromkeys(chain.from_iterable(map(_added, sides, repeat(old))))),
+        places=tuple(map(partial(_place, old=old, deletes=bool(deleted)), sides)),
         paths=tuple(dict.fromkeys(map(attrgetter("path"), parts))),
         deleted=deleted,
     )
@@ -298,13 +297,11 @@ def read_gold_tasks(source: str | Path, columns: Mapping[str, str], note: Any = 
 
 
 def _chosen(columns: Mapping[str, str], name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = columns.get(name)
-    return (chosen,) if chosen else usual
+    return tuple(filter(None, [columns.get(name)])) or usual
 
 
 def _task(name: str, row: SourceRow, patches: Iterable[str]) -> GoldTask:
-    base = row.get("base")
-    commit = base.get("sha") if isinstance(base, Mapping) else row.get("base_commit")
+    commit = mapping_or_empty(row.get("base")).get("sha") or row.get("base_commit")
     return GoldTask(
         id=name,
         patch=_first(row, patches),
@@ -327,10 +324,5 @@ def _first(row: SourceRow, names: Iterable[str]) -> str:
 
 def _statements(row: SourceRow) -> Iterator[str]:
     yield from (value for name in TEXT_COLUMNS if isinstance(value := row.get(name), str))
-    issues = row.get("resolved_issues")  # a list, in Multi-SWE-bench
-    for issue in filter(_is_mapping, issues if isinstance(issues, list) else ()):
+    for issue in objects_of(row.get("resolved_issues")):  # in Multi-SWE-bench
         yield text_of(issue.get("title")) + "\n" + text_of(issue.get("body"))
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)

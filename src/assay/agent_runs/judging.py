@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, filterfalse
+from operator import attrgetter
 from typing import Literal
 
 from assay.agent_runs.commands import (
@@ -48,6 +49,7 @@ LONGEST_NORMAL = 1 << 16
 WRITTEN = 0.5
 """Share of the informative lines that counts as the fix."""
 
+_WORD = re.compile(r"\w+")
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,40}", re.MULTILINE)
 _ELIDED = re.compile(
     r"elided_chars|response clipped|truncated|characters omitted|omitted \d+ of \d+ lines|\[\d+ lines? omitted"
@@ -117,6 +119,11 @@ class JudgedRun:
     timeline: tuple[TimelineEntry, ...] = field(default=(), repr=False)
     patch: str = field(default="", repr=False)
 
+    @property
+    def wrote_unread(self) -> bool:
+        """True for a run that wrote the fix without having read it."""
+        return self.verdict == "wrote it without reading"
+
 
 @dataclass(slots=True)
 class _Seen:
@@ -130,7 +137,7 @@ class _Seen:
 
     @property
     def channels(self) -> list[ReadingChannel]:
-        return [place_read.channel for place_read in self.effects.reads]
+        return list(map(attrgetter("channel"), self.effects.reads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +266,7 @@ class _Steps:
         if "  " in text and len(text) < LONGEST_NORMAL:
             texts.append(normal(text))
         for typed in texts:
-            yield from ((line,) for line in (*self.aims, *self.tests.lines) if line in typed)
+            yield from zip(filter(typed.__contains__, (*self.aims, *self.tests.lines)))
         yield from self.fix.shown(text) | self.tests.shown(text)
 
     def _known(self) -> frozenset[Item]:
@@ -267,7 +274,7 @@ class _Steps:
         text = f"{self.run.prompt}\n{self.task.text}"
         excluded = set(self.fix.shown(text) | self.tests.shown(text))
         # a line within a sentence of the task is no line of its own there, and known all the same
-        excluded.update((line,) for line in (*self.fix.lines, *self.tests.lines) if line in text)
+        excluded.update(zip(filter(text.__contains__, (*self.fix.lines, *self.tests.lines))))
         if self.base is not None:
             return frozenset(excluded | self.base)
         for seen in self.shown:
@@ -333,7 +340,7 @@ class _Steps:
             return True
         if self.fix.deleted:
             return self._shows_deletion(evidence, open_items)
-        words = (len(re.findall(r"\w+", line)) for line in _single_lines(evidence))
+        words = map(len, map(_WORD.findall, _single_lines(evidence)))
         return len(_single_lines(open_items)) <= MOST_LINES_ALONE and max(words, default=0) >= LONG_LINE
 
     def _shows_deletion(self, evidence: AbstractSet[Item], open_items: AbstractSet[Item]) -> bool:
@@ -351,13 +358,12 @@ class _Steps:
         self, seen: _Seen, place_read: ForeignPlace, *, evidence: Iterable[Item], items: PatchItems
     ) -> _Reading:
         words = set(chain.from_iterable(evidence)) - {DELETED}
-        lines = tuple(line for line in items.lines if line in words) or tuple(sorted(words))
-        later = "\n".join(step.typed for step in self.run.steps[seen.number :])
-        later += "\n" + self._handed_in()
-        flat = normal(later)
+        lines = tuple(filter(words.__contains__, items.lines)) or tuple(sorted(words))
+        later = "\n".join([*map(attrgetter("typed"), self.run.steps[seen.number :]), self._handed_in()])
+        later += "\n" + normal(later)
         aims = items.deleted or lines
-        after = [line for line in aims if line in later or line in flat]
-        return _Reading(seen, place_read, lines, written_after=len(after) / len(aims))
+        after = sum(map(later.__contains__, aims))
+        return _Reading(seen, place_read, lines, written_after=after / len(aims))
 
     def _handed_in(self) -> str:
         """Return what the submission adds; of a patch that only deletes, what it deletes."""
@@ -380,7 +386,7 @@ class _Steps:
 
     def share_written(self) -> float | None:
         """Return the share of the informative lines of the gold patch in what the agent handed in, or else wrote."""
-        lines = self.fix.deleted or [line for line in self.fix.lines if line not in self.task.text]
+        lines = self.fix.deleted or list(filterfalse(self.task.text.__contains__, self.fix.lines))
         if not lines:
             return None
         written: Container[str] = _single_lines(self.typed)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import filterfalse, repeat
+from itertools import filterfalse, product, repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from assay.agent_runs.layouts import (
     openhands,
     swe_agent,
 )
+from assay.agent_runs.layouts.contents import mapping_or_empty, objects_of
 from assay.agent_runs.run_values import AgentRun
 from assay.datasets import opened, walk
 from assay.errors import DataError, plain_reason
@@ -89,8 +90,8 @@ def _is_repeated(path: Path) -> bool:
     if _REPEATS.match(path.name):
         return path.with_name(path.name.partition(".")[0] + path.suffix).exists()
     # a trial of Harbor has the session of its agent beside the trajectory made from it
-    folders = [folder for folder in path.parents if folder.name == "agent"]
-    return any((folder / "trajectory.json").exists() and folder != path.parent for folder in folders)
+    folder = next((folder for folder in list(path.parents)[1:] if folder.name == "agent"), path / "none")
+    return (folder / "trajectory.json").exists()
 
 
 def read_runs(path: Path) -> Iterator[AgentRun | UnreadRun]:
@@ -128,16 +129,14 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
     if _is_beside(content):
         yield UnreadRun(path, f"predictions, tasks, a report, or settings, expected {LAYOUTS}", is_beside=True)
         return
-    keys = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+    keys = ", ".join(map(str, mapping_or_empty(content))) or type(content).__name__
     yield UnreadRun(path, f"an unknown layout ({keys[:80]}), expected {LAYOUTS}")
 
 
 def _is_beside(content: Any) -> bool:  # noqa: ANN401  JSON
     """Return True for the content of a file that harnesses write beside runs, as one object or one for each task."""
-    rows = content if isinstance(content, list) else [content]
-    if isinstance(content, Mapping) and content and all(isinstance(row, Mapping) for row in content.values()):
-        rows = [content, *content.values()]
-    return any(isinstance(row, Mapping) and keys <= row.keys() for row in rows[:2] for keys in _BESIDE)
+    rows = objects_of([content, *mapping_or_empty(content).values()]) or objects_of(content)
+    return any(keys <= row.keys() for row, keys in product(rows[:2], _BESIDE))
 
 
 def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa: ANN401  a binary stream
@@ -158,11 +157,11 @@ def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa
         if further is None and line.strip():
             cut = f"line {len(rows) + 1} is cut or damaged"
             break
-        rows += [] if further is None else [further]
+        rows += [further] * (further is not None)
         if _is_run(row):
             # a row a run: a file of gigabytes is read run by run
             yield rows.pop(0), ""
-            row = rows[0] if rows else None
+            row = next(iter(rows), None)
     if len(rows) == 1 and not cut:
         yield rows[0], ""
     elif _is_run(row):

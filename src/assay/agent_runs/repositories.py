@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 from assay.agent_runs.gold import GoldTask, Item
@@ -47,7 +47,7 @@ def _files(repository: Path, task: GoldTask) -> Iterator[str]:
     lines = list(dict.fromkeys((*task.fix.lines, *task.tests.lines)))[:MOST_LINES]
     names: set[str] = set()
     if lines:
-        patterns = chain.from_iterable(("-e", line) for line in lines)
+        patterns = chain.from_iterable(zip(repeat("-e"), lines))
         try:
             listed = git_output(repository, "grep", "-l", "-z", "-F", *patterns, task.base, "--")
         except DataError:  # git grep ends with 1 where nothing matches; the commit was seen before

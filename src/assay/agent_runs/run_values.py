@@ -34,8 +34,8 @@ class Step:
         return "\n".join(self.arguments.values())
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the argument with the first of these names that the call has; "" without one."""
-        return next((self.arguments[name] for name in names if name in self.arguments), "")
+        """Return the first of these arguments that is not empty; "" without one."""
+        return next(filter(None, map(self.arguments.get, names)), "")
 
     @property
     def command(self) -> str:

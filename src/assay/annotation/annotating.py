@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import compress
+from itertools import compress, repeat, starmap
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -140,13 +141,14 @@ def annotate_tasks(
         split: of the tasks.
         notes: what was guessed.
     """
-    statuses: tuple[TaskStatus, ...] = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
-
-    has_outcome = np.array([task.correct is not None for task in tasks])
+    statuses: tuple[TaskStatus, ...] = tuple(map(split.statuses.get, map(attrgetter("id"), tasks), repeat("unknown")))
+    # None is NaN
+    outcomes = np.array(list(map(attrgetter("correct"), tasks)), np.float64)
+    has_outcome = ~np.isnan(outcomes)
     scored = list(compress(tasks, has_outcome))
     scored_statuses = np.array(statuses)[has_outcome]
-    values = np.array([task.correct for task in scored], np.float64)
-    groups = [split.groups.get(task.id) for task in scored]
+    values = outcomes[has_outcome]
+    groups = list(map(split.groups.get, map(attrgetter("id"), scored)))
 
     def mean(*chosen: TaskStatus) -> Estimate:
         inside = np.isin(scored_statuses, chosen)
@@ -165,7 +167,7 @@ def annotate_tasks(
         tasks=tuple(tasks),
         statuses=statuses,
         split=split,
-        accuracy={status: mean(status) for status in TASK_STATUSES},
+        accuracy=dict(zip(TASK_STATUSES, map(mean, TASK_STATUSES), strict=True)),
         counts={status: (statuses.count(status), with_outcome[status]) for status in TASK_STATUSES},
         difference=difference("contaminated", "clean"),
         score=mean(*TASK_STATUSES),
@@ -202,8 +204,9 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
             f"{audit.samples[0].id!r} differ, and so do the texts; expected an audit of the same tasks, "
             "or --columns id=NAME"
         )
-    groups = {task: audit.samples[place].group for task, place in samples.items()}
-    labels = {task: audit.samples[place].label for task, place in samples.items()}
+    chosen = list(map(audit.samples.__getitem__, samples.values()))
+    groups = dict(zip(samples, map(attrgetter("group"), chosen), strict=True))
+    labels = dict(zip(samples, map(attrgetter("label"), chosen), strict=True))
     if {MEMBER, NONMEMBER} <= set(labels.values()):
         statuses = {task: LABEL_STATUSES[label] for task, label in labels.items() if label in LABEL_STATUSES}
         explanation = "The split rests on the labels of the audited data."
@@ -211,7 +214,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     named = named_samples(audit)
     if named.score is not None and named.samples:
         scored = _scored(samples, audit.values[named.score])
-        ids = {sample.sample_id for sample in named.samples}
+        ids = set(map(attrgetter("sample_id"), named.samples))
         statuses = {task: PARTS[audit.samples[samples[task]].id in ids] for task in scored}
         explanation = (
             f"The split rests on the {len(named.samples):,} tasks that the audit names ({named.score}, "
@@ -275,7 +278,7 @@ def split_by_evidence(
         )
     for sentence in guessed:
         note(sentence)
-    entries = {task: scanned[name][match] for task, match in matches.items()}
+    entries = dict(zip(matches, map(scanned[name].__getitem__, matches.values()), strict=True))
     absent = len(tasks) - len(entries)
     if absent:
         note(f"{absent:,} {'tasks are' if absent > 1 else 'task is'} not in the evidence on {name}")
@@ -295,9 +298,9 @@ def _compared(entries: Iterable[TaskEvidence]) -> str:
     """Return a sentence on the text by which tasks were found: prompts alone stand in many places."""
     parts: Counter[str] = Counter()
     for task in entries:
-        parts[" and ".join(sorted({place.part for place in task.places}))] += 1
+        parts[" and ".join(sorted(set(map(attrgetter("part"), task.places))))] += 1
     del parts[""]  # tasks without a place
     if not parts:
         return "No task was found."
-    listed = ", ".join(f"{count:,} by their {part}" for part, count in parts.most_common())
+    listed = ", ".join(starmap("{1:,} by their {0}".format, parts.most_common()))
     return f"Tasks were found by the text of their parts: {listed}."

@@ -1,6 +1,7 @@
 """Annotated tasks as a report."""
 
 import math
+from operator import itemgetter
 
 from assay._version import __version__
 from assay.annotation.annotating import TASK_STATUSES, AnnotatedTasks
@@ -29,13 +30,11 @@ def _(annotated: AnnotatedTasks) -> Report:
         ),
         caption=("In brackets: 95 % intervals over groups of tasks.", annotated.split.explanation),
     )
-    counted = annotated.split.names_tasks
-    tables = (table, _score_table(annotated)) if counted else (table,)
-    sentence = _for_a_paper(annotated) if counted else ""
+    sentence = _for_a_paper(annotated)
     return Report(
         title=f"Does {annotated.name} score higher on contaminated tasks?",
         statement=_statement(annotated),
-        tables=tables,
+        tables=(table, *[_score_table(annotated)] * annotated.split.names_tasks),
         notes=tuple(filter(None, (sentence, *annotated.notes, CAUSE))),
         data={
             "name": annotated.name,
@@ -72,7 +71,7 @@ def _score_table(annotated: AnnotatedTasks) -> Table:
 def _statement(annotated: AnnotatedTasks) -> str:
     first, second = map(annotated.named, TASK_STATUSES[:2])
     difference = annotated.difference
-    correction = f" {_correction(annotated)}" if annotated.split.names_tasks else ""
+    correction = f" {_correction(annotated)}" * annotated.split.names_tasks
     if math.isnan(difference.value):
         absent = [repr(annotated.named(status)) for status in TASK_STATUSES[:2] if not annotated.counts[status][1]]
         none = f"of the tasks with an outcome none is {' or '.join(absent)}"
@@ -102,10 +101,10 @@ def _points(difference: Estimate) -> str:
 
 
 def _for_a_paper(annotated: AnnotatedTasks) -> str:
-    """Return one sentence that a paper can print as it is."""
+    """Return one sentence that a paper can print as it is; "" where no score could be corrected."""
     if math.isnan(annotated.corrected.value):
         return ""
-    scored = sum(count for _, count in annotated.counts.values())
+    scored = sum(map(itemgetter(1), annotated.counts.values()))
     left_out = annotated.counts["contaminated"][1]
     basis = {"scan": "found in the scanned training data", "labels": "labelled as members of the training data"}
     reason = basis.get(annotated.split.basis, "named by an audit of the model")

@@ -41,4 +41,4 @@ def write_every_eval_ever(path: Path, logs: Sequence[Path], annotated: Annotated
     for row in rows:
         added = {FIELD: statuses.get(str(row["sample_id"]), "unknown"), BASIS: annotated.split.basis}
         lines.append(json_text({**row, "metadata": {**(row.get("metadata") or {}), **added}}, ensure_ascii=False))
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    write_text(path, "".join(map("{}\n".format, lines)))

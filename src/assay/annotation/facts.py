@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from assay.annotation.log_file import LogFile
+from assay.annotation.log_file import LogFile, first_object, values_at
 from assay.annotation.readers import harness_of
 from assay.annotation.readers.inspect_logs import is_inspect
 from assay.datasets import read_inspect_log
@@ -32,10 +32,9 @@ def run_facts(path: Path) -> RunFacts:
         return _of_inspect(file)
     stamp = re.search(r"_(\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl?$", path.name)
     if path.name.startswith("samples_"):
-        content = file.beside(path.with_name(f"results_{stamp[1]}.json")) if stamp else None
-        config = content.get("config") if isinstance(content, dict) else None
-        settings = {k: v for k, v in config.items() if k not in _TIMES} if isinstance(config, dict) else {}
-        return RunFacts("lm-eval", settings, _moment(stamp[1] if stamp else None))
+        day = stamp and stamp[1]
+        config = first_object(values_at(file.beside(path.with_name(f"results_{day}.json")), "config"))
+        return RunFacts("lm-eval", {k: v for k, v in config.items() if k not in _TIMES}, _moment(day))
     return RunFacts(harness_of(path), {}, _moment(file.fields.get("date")))
 
 

@@ -1,7 +1,7 @@
 """A file of an evaluation, read once whatever reader takes it, and the paths that lead to its values."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -45,7 +45,7 @@ class LogFile:
     @cached_property
     def fields(self) -> Mapping[str, Any]:
         """The object of a JSON file; empty where it holds another value."""
-        return self.content if isinstance(self.content, dict) else {}
+        return first_object([self.content])
 
     @cached_property
     def rows(self) -> list[Any]:
@@ -54,16 +54,16 @@ class LogFile:
         Raises:
             DataError: the file cannot be read.
         """
-        if self.path.is_dir() or self.path.suffix == ".eval" or self.fields:
+        if isinstance(self.content, list):
+            return self.content
+        if self.path.is_dir() or self.path.suffix == ".eval" or self.content is not None:
             return []
-        if self.content is not None:
-            return self.content if isinstance(self.content, list) else []
         return list(read_rows(self.path, self.notes.append))
 
     @cached_property
     def row_names(self) -> frozenset[str]:
         """The names of the columns of the first row."""
-        return frozenset(self.rows[0]) if self.rows and isinstance(self.rows[0], dict) else frozenset()
+        return frozenset(first_object(self.rows))
 
     def beside(self, path: Path) -> Any:  # noqa: ANN401  JSON
         """Return the value of another JSON file of the same run; None where there is none."""
@@ -85,14 +85,20 @@ def values_at(value: object, path: str) -> list[Any]:
 
 
 def _inside(value: object, step: str) -> Iterator[Any]:
-    if step == "[]" and isinstance(value, list | Mapping):
-        yield from value.values() if isinstance(value, Mapping) else value
-    elif step == "[key]" and isinstance(value, Mapping):
+    if step == "[]" and isinstance(value, Mapping):
+        yield from value.values()
+    elif (step == "[]" and isinstance(value, list)) or (step == "[key]" and isinstance(value, Mapping)):
         yield from value
     elif isinstance(value, Mapping) and step in value:
         yield value[step]
     elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
         yield value[int(step)]
+
+
+def first_object(values: Iterable[object]) -> Mapping[str, Any]:
+    """Return the first value where it is an object, else an empty one."""
+    first = next(iter(values), None)
+    return first if isinstance(first, dict) else {}
 
 
 def first_text(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from assay.annotation.outcomes import day_of
 from assay.annotation.task_results import TaskResult
@@ -26,16 +27,16 @@ def matched_ids(
         name: of the benchmark.
         note: takes a sentence on what was guessed.
     """
-    listed = set(ids)
-    matches = {task.id: task.id for task in tasks if task.id in listed}
-    if matches:
-        return matches
+    same = list(filter(set(ids).__contains__, map(attrgetter("id"), tasks)))
+    if same:
+        return dict(zip(same, same, strict=True))
     numbers = [task.number for task in tasks if task.number is not None]
     if len(numbers) == len(tasks):
         if max(numbers) >= len(ids):
             return {}
         note(f"the log numbers its tasks: number N was taken as the N-th task of {name}, from 0")
-        return {task.id: ids[number] for task, number in zip(tasks, numbers, strict=True)}
+        return dict(zip(map(attrgetter("id"), tasks), map(ids.__getitem__, numbers), strict=True))
+    matches: dict[str, str] = {}
     folded = _unambiguous(ids, str.casefold)
     last = _unambiguous(ids, _last_part)
     for task in tasks:
@@ -68,7 +69,7 @@ def with_texts(
     Raises:
         DataError: the benchmark has none of the tasks.
     """
-    by_id = {sample.id: sample for sample in samples}
+    by_id = dict(zip(map(attrgetter("id"), samples), samples, strict=True))
     matches = matched_ids(tasks, list(by_id), name, note=note)
     if not matches:
         raise DataError(
@@ -79,7 +80,7 @@ def with_texts(
     for task in tasks:
         sample = by_id.get(matches.get(task.id, ""))
         if sample is not None:
-            days = filter(None, (day_of(sample.metadata.get(column)) for column in DAY_COLUMNS))
+            days = filter(None, map(day_of, map(sample.metadata.get, DAY_COLUMNS)))
             task = replace(task, id=sample.id, text=sample.text, day=task.day or next(days, None))  # noqa: PLW2901
         completed.append(task)
     return tuple(completed)

@@ -95,9 +95,9 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
     Raises:
         DataError: they differ.
     """
-    everything = merge_results(tuple(chain.from_iterable(log.results for log in logs)))
+    everything = merge_results(tuple(chain.from_iterable(map(attrgetter("results"), logs))))
     for log in logs:
-        tasks = merge_results(log.results) if log.results else everything
+        tasks = merge_results(log.results) or everything
         outcomes = _outcomes(tasks)
         for score in log.stated:
             if outcomes and abs(fmean(outcomes) - score.value) > ROUNDING:

@@ -7,7 +7,7 @@ from assay.agent_runs import AnnotatedRuns, judge_runs, read_gold_tasks
 from assay.annotation import LogColumns, read_task_results
 from assay.datasets import copies_named_by
 from assay.errors import DataError
-from assay.files import parse_json
+from assay.files import parse_json, paths_of
 from assay.progress import progress_bar
 
 RESULTS = {"resolved_ids", "resolved", "eval"}
@@ -46,7 +46,7 @@ def annotate_runs(
         raise DataError(f"{folder}: no such folder, expected one with git repositories")
     paths: list[Path] = []
     outcomes: dict[str, float] = {}
-    for path in map(Path, [runs] if isinstance(runs, str | Path) else runs):
+    for path in paths_of(runs):
         if _has_outcomes(path):
             results = read_task_results([path], LogColumns(), notes.append)
             outcomes |= {result.id: result.correct for result in results if result.correct is not None}

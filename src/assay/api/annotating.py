@@ -17,6 +17,7 @@ from assay.annotation import (
 )
 from assay.datasets import Dataset
 from assay.errors import DataError
+from assay.files import paths_of
 from assay.leakage import Audit, read_run
 from assay.scan import ScanEvidence, read_evidence
 
@@ -45,10 +46,7 @@ def annotate(
     """
     if (audit is None) == (scan is None):
         raise DataError("expected one of an audit and a scan")
-    if isinstance(results, str | Path):
-        results = [results]
-    paths = list(map(Path, results))
-    notes: list[str] = []
+    paths, notes = paths_of(results), list[str]()
     # a log of answers alone is usual, and splits nothing: it would print an accuracy of no tasks
     tasks = read_task_results(paths, columns or LogColumns(), notes.append)
     if all(task.correct is None for task in tasks):

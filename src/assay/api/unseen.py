@@ -113,7 +113,8 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         if not download:
             raise DataError(
                 f"--unseen {choice}: such text of {benchmark.name} is not kept yet; expected --download as well, which "
-                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text"
+                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text; for a benchmark in a form of "
+                "its own, only with --parent MODEL can they rule out a leak"
             )
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)

@@ -214,6 +214,7 @@ def in_boxes(text: str) -> Iterator[Signal]:
     """Yield checked boxes of the description of a pull request that state the use of a generator, or that none was."""
     for box in filter(None, map(_BOX.match, text.splitlines())):
         words = box["words"].strip()[:LONGEST_CLAUSE]
+        # templates of projects have boxes on their policy, which people tick whatever they used
         if _BY_AGENT.search(words) and not _CONDITIONAL.search(words):
             writer: AuthorKind = "agent"
             if _DENIED.search(words):  # "No AI was used": a statement too, of the other side

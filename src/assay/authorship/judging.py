@@ -10,6 +10,7 @@ from assay.authorship.reading import read_code
 from assay.authorship.reference import Reference
 from assay.authorship.settings import DetectorSettings
 from assay.authorship.units import ReferenceUnit, UnitKind
+from assay.files import paths_of
 from assay.progress import progress_bar
 
 OTHER_UNIT = (
@@ -45,9 +46,7 @@ def detect(
     Raises:
         DataError: a path cannot be read, or holds no code.
     """
-    if isinstance(code, str | Path):
-        code = [code]
-    paths, past = list(map(Path, code)), None
+    paths, past = paths_of(code), None
     if reference:
         past = Reference.load(Path(reference))
     settings = detector or DetectorSettings()
@@ -58,7 +57,9 @@ def detect(
         codes = codes_of(read.units)
     # values without human code to compare with give no answer, so they are computed only for a user who names them
     if past is None and not settings.names_a_detector:
-        return answer_pieces(read.units, codes, without_scores(codes), read.signals, reference=None, unread=read.unread)
+        return answer_pieces(
+            read.units, codes, without_scores(codes), signals=read.signals, reference=None, unread=read.unread
+        )
     with progress_bar("opening the detector"):
         opened = choice.open()
     if past is not None:

@@ -254,6 +254,7 @@ def recorded_lines(paths: Sequence[Path]) -> RecordedLines:
     """
     files: list[RecordedFile] = []
     remarks: list[str] = []
+    # a store for each path: two paths may lie in two repositories
     for path in paths:
         if not path.exists():
             raise DataError(f"{path}: received no such file or folder, expected code at HEAD")

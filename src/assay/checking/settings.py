@@ -18,7 +18,7 @@ class CheckSettings(LicenceSettings):
     min_confidence: Annotated[float, Setting("Least confidence of a match.", least=0, most=1)] = LEAST_CONFIDENCE
     fail_on_writer: Annotated[
         tuple[str, ...],
-        Setting("Exit with 1 if a changed line is: agent, contradicting, unrecorded. Repeatable.", common=True),
+        Setting("Exit with 1 if records call a line agent, contradicting or unrecorded. Repeatable.", common=True),
     ] = ()
     baseline: Annotated[
         str | None, Setting("File of accepted findings, in the base commit too.", metavar="FILE", common=True)

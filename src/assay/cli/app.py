@@ -136,6 +136,7 @@ def assay(
 def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Replace the names of Python types in the help of a command and its subcommands, and put its panels in order."""
     help_option = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    # a group has only --help, which stays visible there
     if not hasattr(command, "commands"):
         command.params.sort(key=_panel_order)
         if any(_panel(option) == OUTPUT for option in command.params):
@@ -202,6 +203,7 @@ def command_line() -> Any:  # noqa: ANN401
 
 def internal_error(error: Exception) -> str:
     """Write the traceback of an error that nobody expected to a file, and return the line that names both."""
+    # one line for the user; whoever mends the fault needs the whole traceback
     with tempfile.NamedTemporaryFile("w", prefix="assay-error-", suffix=".txt", delete=False, encoding="utf-8") as file:
         file.write("".join(traceback.format_exception(error)))
     reason = visible(in_one_line(f"{type(error).__name__}: {error}"))
@@ -214,7 +216,8 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
     Raises:
         DataError: the file is wrong, or was found and sets more than form; `assay config` shows the latter.
     """
-    if sys.argv[1:3] == ["config", "allow"] or sys.argv[1:2] == ["check"]:  # it reads the file of the base commit
+    # the first is about the file, which may be refused; the second reads that of the base commit
+    if sys.argv[1:3] == ["config", "allow"] or sys.argv[1:2] == ["check"]:
         return {}
     file = read_configuration(command, named=named_file())
     if file.refused and sys.argv[1:2] != ["config"]:
@@ -230,6 +233,7 @@ def configured(command: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def stop_at_sigterm() -> None:
     """End as with Ctrl-C where this process, and none that it forked, is told to stop."""
+    # a forked process inherits the handler, and must not speak for this one
     own = os.getpid()
 
     def stop(number: int, _: object) -> None:
@@ -256,6 +260,7 @@ def main() -> None:
             command = command_line()
             defaults = configured(command)
             code = command(prog_name="assay", standalone_mode=False, default_map=defaults)
+            # here and not while Python ends, where an error of the disk would become a traceback and exit code 120
             sys.stdout.flush()
     except (AssayError, typer.TyperException) as error:
         message = str(error)
@@ -269,6 +274,7 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        # Python flushes the stream once more when it ends (library reference, "Note on SIGPIPE")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:  # noqa: BLE001  a fault of ours must not end with 1, which says that a rule fired

@@ -72,11 +72,12 @@ def audit_command(
 ) -> None:
     """Give the verdict on a benchmark: familiar, contaminated, no evidence, or cannot tell yet.
 
-    It says first what would settle the question, and ends where nothing given can: --unseen text of another form needs
-    --parent. “Familiar” means the benchmark or its form. With --limit 50, half trained on three times is found in 92 to
-    100 % of cases, a fifth in 4 to 58 %; of 164 tasks in 100 and 25 to 88 %. Started again, it continues.
+    It first says what would settle the question, and stops if nothing that you gave can: --unseen text of another form
+    needs --parent. “Familiar”: the model knows the benchmark or its form. If it was trained three times on half of the
+    tasks, that is found in 92 to 100 % of cases with --limit 50; on a fifth of them, in 4 to 58 %; with 164 tasks, in
+    100 % and in 25 to 88 %. An audit that was stopped continues when it is started again.
 
-    **Example**: `assay audit builtin:small humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl`
+    **Example**: `assay audit ./model humaneval --data HumanEval.jsonl.gz --unseen fresh.jsonl --parent ./base`
     """
     from assay import audit
     from assay.cli.present import present_run

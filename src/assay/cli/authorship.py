@@ -14,7 +14,7 @@ from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError
 
 authorship_app = typer.Typer(
-    name="authorship", help="Code of people for `detect` to compare with.", no_args_is_help=True
+    name="authorship", help="Prepare code of people, which `detect` compares with.", no_args_is_help=True
 )
 
 

@@ -56,6 +56,7 @@ def set_format(context: typer.Context, form: Format | None) -> None:
     Raises:
         DataError: the other option names another format, or the command has no such output.
     """
+    # each option acts when it is read, so the later of --json and --format finds what the earlier one has set
     if form in BILLS and context.command.name != "trace":
         raise DataError(f"--format {form}: expected `assay trace`; {context.command_path} has no bill of materials")
     before = OUTPUT_SETTINGS.get().form
@@ -85,6 +86,7 @@ def check_named(file: str | None) -> None:
 
 def named_file() -> str | None:
     """Return the configuration file that the command line names; None where it names none."""
+    # before the parser runs, since the defaults that it starts with come from that file; behind "--" stand no options
     words = list(takewhile("--".__ne__, sys.argv[1:]))
     for word, following in zip_longest(words, words[1:]):
         if word == "--config":
@@ -174,6 +176,7 @@ OF_EVERY_COMMAND = (
 def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Add the common options to a command, or to every command below a group."""
     for leaf in leaves(command):
+        # a command may have an option of that name itself, which then counts
         names = set().union(*(parameter.opts for parameter in leaf.params))
         added = _parsed(OF_EVERY_COMMAND)
         if leaf.name not in ENDLESS:

@@ -28,13 +28,13 @@ TITLES, PARTS = ("command", "setting", "value", "from"), ("kind", "name", "objec
 def config_command(
     context: typer.Context,
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND …", help="A command, such as `index build`; without, all.")
+        list[str] | None, typer.Argument(metavar="COMMAND …", help="A command, such as `index build`.")
     ] = None,
 ) -> None:
     """Print the settings that hold, and where each comes from.
 
-    Of one command all are shown, without one those of the file and the environment. `assay config allow` lets the file
-    that is found here, or a file named after it, set everything, until it changes.
+    With a COMMAND, all of its settings are shown; without one, those that the file and the environment set.
+    `assay config allow` lets the file that is found here set everything, until the file changes; `allow FILE`, a file.
 
     **Example**: `assay config audit`
     """

@@ -69,6 +69,7 @@ def read_configuration(
     Raises:
         DataError: the file cannot be read, or names no option of ours.
     """
+    # a named file is trusted; one that is merely found may have come with a stranger's repository
     named = os.environ.get(CONFIGURATION_VARIABLE) if named is None else named
     if named == "":
         return OptionDefaults(None, {})
@@ -124,6 +125,7 @@ def _allowed() -> Path:
 
 
 def _digest(path: Path, content: bytes) -> str:
+    # place and content together: neither a change nor a copy elsewhere inherits the trust
     return hashlib.sha256(os.fsencode(path.resolve()) + b"\0" + content).hexdigest()
 
 
@@ -145,6 +147,7 @@ def _found(folder: Path) -> tuple[tuple[Path, bytes, dict[str, Any]] | None, tup
             continue
         # Windows has no such numbers: every file has 0 there, and int() is 0
         user = getattr(os, "getuid", int)()
+        # of a link, both the link and its target: anybody can point a link at a file of somebody else
         if {path.stat().st_uid, path.lstat().st_uid} != {user}:
             skipped.append(path)
             continue
@@ -203,6 +206,7 @@ def _defaults(command: Any, table: Mapping[str, Any], path: Path, place: str) ->
                 f"{path}: no option or command {place}{key}{did_you_mean(key, names) or '; see `assay --help`'}"
             )
         _set(defaults, settings, key=key, value=value, path=path)
+    # the table of a command comes after, and over, what is set for all commands
     for name, child in children.items():
         if isinstance(table.get(name), dict):
             own = _defaults(child, table=table[name], path=path, place=f"{place}{name}.")
@@ -299,6 +303,7 @@ def _value(option: Any, where: str, value: object, path: Path) -> object:  # noq
 
 def _beside(value: str, path: Path) -> str:
     """Return a value; a path of a file or folder beside the configuration file leads there from everywhere."""
+    # only what looks like a path and is there: a name of a model or benchmark stays what it is
     beside = path.parent / value
     if path.parent.resolve() != Path.cwd() and ("/" in value or "." in value) and beside.exists():
         return str(beside)

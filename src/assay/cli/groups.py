@@ -156,6 +156,7 @@ def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
 def _kind_of_option(entry: Declared) -> tuple[Any, Any]:
     """Return type and default of the option of one setting, as typer takes them."""
     kind: Any = next(each for each in entry.types if each is not NoneType)
+    # typer takes one type: a path may stand for a text, not the other way round
     if Path in entry.types:
         kind = Path
     default = _or_required(entry.default)
@@ -175,6 +176,7 @@ def _bundle_option(bundle: Bundle, panel: str, bundles: Bundles, *, hidden: bool
         """Return the keys, and after `KEY=` the values of a closed choice, that continue a text."""
         earlier, comma, last = incomplete.rpartition(",")
         begin, (key, equals, _) = f"{earlier}{comma}", last.partition("=")
+        # looked up when a shell asks, because further classes of the command may add keys until then
         by_key = {entry.key: entry for entry in bundles[name]}
         if not equals:
             return [f"{begin}{name}=" for name in by_key]
@@ -214,6 +216,7 @@ def _place(entry: Declared) -> str:
         return f"{entry.owner}.{entry.name}"
     option = next(iter(entry.setting.options), entry.name)
     named = option.strip("-").replace("-", "_")
+    # `--for` would be the parameter `for`, which Python refuses
     if iskeyword(named):
         return entry.name
     return named

@@ -34,6 +34,7 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
     path = added_file(context, path)
     if path is None or context.resilient_parsing or OUTPUT_SETTINGS.get().force:
         return path
+    # a SARIF log is written anew by every run, and nobody edits it
     if path.is_file() and not _is_log(path):
         raise DataError(f"{path} exists already; expected another name, or --force to replace it")
     return path

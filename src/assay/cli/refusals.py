@@ -38,6 +38,7 @@ def as_refusals() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
+        # any other module that is missing is a fault of ours, and ends as one
         if package not in EXTRAS:
             raise
         raise MissingExtra(package, purpose="this command") from error
@@ -86,6 +87,7 @@ def refusal(error: "typer.TyperException") -> str:
         for parameter_of_command in _parameters_of(error):
             names += [*parameter_of_command.opts, *parameter_of_command.secondary_opts]
         near = did_you_mean(option.strip("-"), (name.strip("-") for name in names if len(name) > len("-h")))
+        # names are compared without dashes, which all of them share and which would make everything alike
         near = re.sub(r"(mean |or )", r"\1--", near)
         return f"{command} has no option {option}{near or f'; see `{command} --help`'}"
     if parameter is not None:
@@ -106,6 +108,7 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
         if received:
             shown = f"received {received}; "
         return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
+    # the parser checks values by pydantic, whose sentences are cut down to ours
     message = VALUE_ERROR.sub("expected ", error.message)
     message = NUMBER_ERROR.sub(lambda match: NUMBERS[match[1]], message)
     return f"{_name(parameter)}: {message}"

@@ -54,7 +54,7 @@ def make_command(
 ) -> None:
     """Make verified copies of every task, commit to them, and publish the copy that a lot chooses.
 
-    Each task runs its own tests first. Copies change names to close synonyms, in all columns, and examples to others.
+    Each task runs its own tests first. Copies have close synonyms for names, in all columns, and other examples.
     With --round the command only commits. Run it again with --beacon once the value of that round is known: then
     outsiders can see that the lot was drawn once.
 

@@ -59,7 +59,7 @@ def scan_command(
         str,
         typer.Option(
             metavar="NAME[:ADDRESS]",
-            help="What reads: processes of this machine, or a plug-in, such as ray:ADDRESS.",
+            help="What reads the files: processes of this machine, or a plug-in, such as ray:ADDRESS.",
             rich_help_panel=READING,
         ),
     ] = "processes",

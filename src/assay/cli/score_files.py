@@ -60,6 +60,7 @@ def write_csv(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -
         table = csv.writer(lines)
         table.writerow(["id", *names, "unscorable"])
         for row in rows:
+            # repr is the shortest text that reads back as the same float
             values = [repr(row.scores[name]) if name in row.scores else "" for name in names]
             table.writerow([spreadsheet_cell(row.id), *values, json_text(dict(row.unscorable), ensure_ascii=False)])
     finally:

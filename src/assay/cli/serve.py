@@ -20,9 +20,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API.
 
-    The API is described at `/openapi.json`. By default it accepts only this machine (--host). If the environment
+    The API is described at `/openapi.json`. By default only this machine can connect (--host). If the environment
     variable ASSAY_TOKEN is set, callers must send its value as a bearer token; the page asks for it. `/health` and
-    `/metrics` are for its operators. Agents speak the Model Context Protocol at `/mcp`, or through --mcp.
+    `/metrics` are for whoever runs the server. Agents use the Model Context Protocol at `/mcp`, or through --mcp.
 
     **Example**: `assay serve --index my-index --port 8080`
     """

@@ -52,6 +52,7 @@ class Terminal(Console):
     """
 
     def __init__(self, *, stderr: bool = False, width: int = WIDE) -> None:
+        # rich takes 80 columns for a pipe, and would cut what a script reads
         limited = (sys.stderr if stderr else sys.stdout).isatty() or "COLUMNS" in os.environ
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, width=None if limited else width)
 
@@ -61,6 +62,7 @@ class Terminal(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments of anything; control characters of a `Text` are escaped whoever made it."""
+        # tables and panels render their cells through this method, so nothing passes it by
         if isinstance(renderable, Text):
             shown = "\n".join(map(visible, renderable.plain.split("\n")))
             if shown != renderable.plain:

@@ -57,7 +57,7 @@ def trace_command(
     *,
     at: At,
     verbatim: Annotated[
-        bool, typer.Option("--verbatim", help="Instead of sources: the longest passages word for word.")
+        bool, typer.Option("--verbatim", help="Print the longest passages that occur word for word, not sources.")
     ] = False,
     benchmark: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,
     write_clean: Annotated[str | None, typer.Option(hidden=True, callback=_moved)] = None,

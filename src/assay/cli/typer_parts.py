@@ -48,6 +48,7 @@ def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401
 
     def checked(context: typer.Context, value: Any) -> Any:  # noqa: ANN401
         """Convert a value, from the command line or a file, unless it is empty."""
+        # an empty default is ours, and says that nothing was given
         if value != parameter.default and (value == "" or (isinstance(value, list | tuple) and "" in value)):
             raise typer.BadParameter("received an empty text, expected a value", ctx=context, param=parameter)
         return convert(context, value)

@@ -74,7 +74,7 @@ def build_command(
     ] = False,
     groups: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Read no further CORPUS when N projects gave a text."),
+        typer.Option(metavar="N", min=1, help="Stop reading when N projects gave a text."),
     ] = None,
     seed: Annotated[int, typer.Option(hidden=True, help="Seed of every random draw.")] = 0,
     which: Annotated[DataSelection, Shown("data", "subset", "language")],

@@ -24,6 +24,7 @@ def options_of_command_line(context: typer.Context) -> dict[str, str]:
             longest = max(option.opts, key=len)
             names[str(option.name)] = longest
             if option.name in bundles_of(context.command):
+                # one option carries many settings: each key that was given is an option of its own here
                 for pair in ",".join(context.params[option.name] or ()).split(","):
                     key = pair.partition("=")[0].strip()
                     names[key.replace("-", "_")] = f"{longest} {key}"

@@ -37,7 +37,7 @@ class CorpusSettings(Settings):
     """The files of the corpora that are read, and how."""
 
     PANEL: ClassVar[str] = READING
-    name: Annotated[str | None, Setting("Name of the corpus in the index (its full path).", common=True)] = None
+    name: Annotated[str | None, Setting("Name of the corpus in the index; else its full path.", common=True)] = None
     language: Annotated[
         tuple[str, ...],
         Setting(
@@ -70,7 +70,9 @@ class CorpusSettings(Settings):
     readers: Annotated[
         str,
         Setting(
-            "What reads: processes of this machine, or a plug-in of that name.", metavar="NAME:ADDRESS", decides=False
+            "What reads the files: processes of this machine, or a plug-in of that name.",
+            metavar="NAME:ADDRESS",
+            decides=False,
         ),
     ] = "processes"
 

@@ -63,7 +63,7 @@ class UnseenText(Settings):
     data: Annotated[
         str | None,
         Setting(
-            "Text of the same kind that the model has not seen; `auto:DATE` (of its release): of newer packages.",
+            "Text of the same kind that the model has not seen; `auto:DATE`: of packages newer than its release.",
             metavar="DATA",
             common=True,
             options=("--unseen",),

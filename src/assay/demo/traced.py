@@ -44,6 +44,7 @@ def traced_function(functions: Sequence[Sample], folder: Path) -> Traced | None:
         functions: of the standard library, `group` being the module.
         folder: where the index is made; one that lies there is made anew.
     """
+    # an index of an earlier demonstration may hold the functions of another Python
     shutil.rmtree(folder, ignore_errors=True)
     encoder, rules = open_encoder(), lexical_rules("python")
     with CodeIndex.create(folder, encoder=encoder) as index:

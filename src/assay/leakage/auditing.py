@@ -80,8 +80,10 @@ def audit_until_clear(inputs: AuditInputs) -> Audit:
     if not inputs.can_end_early:
         return audit_inputs(inputs)
     samples, fresh, seed = inputs.samples, inputs.comparison.unseen, inputs.decision.seed
+    # each look contains the one before it, so the cache holds what was scored
     own, others = in_turn(groups_of(samples), seed=seed), in_turn(groups_of(fresh, "unseen"), seed=seed)
     level = significance(same_form=inputs.comparison.same_form)
+    # only an accusation ends the looks: that nothing shows in a part says little about the rest
     for look in looks_at(len(samples), level):
         if look.texts == len(samples):
             break

@@ -52,6 +52,7 @@ class UnseenScores:
     @property
     def group_keys(self) -> list[Hashable]:
         """The group of each text; a text without one is its own."""
+        # the names of groups may say what the texts are, so the file has numbers
         codes = range(self.texts) if self.groups is None else self.groups
         return [("unseen", code) for code in codes]
 
@@ -77,6 +78,7 @@ class UnseenScores:
         Raises:
             DataError: they are not, or do not.
         """
+        # a score over variants depends on the program that makes them as much as on the model
         rewriter = self.digests.get(VARIANTS, "")
         if plan.variants and rewriter != digests(plan).get(VARIANTS, ""):
             raise DataError(

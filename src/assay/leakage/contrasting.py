@@ -71,6 +71,7 @@ def compare_scores(measured: MeasuredAudit) -> ComparedAudit:
     compared: dict[str, Compared] = {}
     for name, column in unseen.values.items():
         calibrations[name] = calibration_of(name, measured, ratio)
+        # the permutation test has no weights: with weighted p-values the flags decide
         if ratio is None and is_tested(name, inputs.primary):
             compared[name] = Compared(
                 values=measured.values[name],
@@ -119,6 +120,7 @@ def calibration_of(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
     def rate(chosen: BooleanArray) -> FlagRate:
         return flag_rate(p_values[chosen], alpha, groups=list(compress(groups, chosen)), unseen=tail)
 
+    # rates by label and dose share the threshold of the unseen text, so they can be compared with each other
     labels, doses = labels_of(samples), doses_of(samples)
     by_label: dict[str, FlagRate] = {}
     by_dose: dict[int, FlagRate] = {}

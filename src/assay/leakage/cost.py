@@ -86,6 +86,7 @@ def _rewritings(plan: Plan, samples: Sequence[Sample]) -> tuple[float, float]:
     # with a count of its own: the report states what happened to the samples once
     rewritten = replace(plan.rewriter, counts=Counter())(chosen, plan.variants)
     texts = set(chain.from_iterable(rewriting.texts[: plan.scored_variants] for rewriting in rewritten))
+    # the share that the cache holds of the rewritings of some samples stands for that of all
     run = len(_missing(target, list(texts)))
     return run * len(samples) / len(chosen), (len(texts) - run) * len(samples) / len(chosen)
 

@@ -119,6 +119,7 @@ class FormTest:
     def is_familiar_at(self, level: float) -> bool:
         """Return the same at another level of the error of the residual; the margin stays that of the placebos."""
         residual = self.residual
+        # only the error of this residual changes with the level: the placebos are as many as before
         half = float(stdtrit(residual.freedom, 1 - level)) * residual.error
         return residual.estimate.value - half > self.margin
 
@@ -209,6 +210,7 @@ def power(groups: int, share: float = LEAK, *, parent: bool, seed: int = 0) -> f
         seed: of the draws.
     """
     shipped, random = placebos(parent=parent), np.random.default_rng(seed)
+    # the variance of a mean over groups falls with their number; that of the form does not
     error = shipped.error * math.sqrt(shipped.groups / groups)
     draws = random.standard_t(shipped.freedom, SIMULATED)
     # the two halves of the placebos differ in width, so each draw is scaled by that of its side

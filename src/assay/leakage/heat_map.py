@@ -25,6 +25,7 @@ class TokenKeeper:
         """
         if not isinstance(statistics, TokenStatistics):
             return
+        # unseen texts follow the benchmark in the order of scoring
         if index < len(self._samples) and self._tokens + len(statistics) <= KEPT_TOKENS:
             self._tokens += len(statistics)
             self._kept[index] = SampleTokens(

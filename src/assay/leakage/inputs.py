@@ -162,6 +162,7 @@ class AuditInputs:
     def part(self, own: Sequence[int], unseen: Sequence[int], *, level: float) -> Self:
         """Return the audit of some samples and some unseen texts, by their places."""
         comparison = replace(self.comparison, unseen=[self.comparison.unseen[place] for place in sorted(unseen)])
+        # in the order of the benchmark, as names and tables have it
         samples = tuple(self.samples[place] for place in sorted(own))
         return replace(self.at_level(level), samples=samples, comparison=comparison)
 

@@ -55,6 +55,7 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
     if separation is None and name in compared.compared:
         test = compared.compared[name].test(seed=inputs.decision.seed)
     scored = len(column) - unscorable.total()
+    # whether the residual decides depends on the rest of the evidence, so the test is dropped only behind it
     evidence = evidence_of(compared, name, scored=scored, separation=separation, test=test)
     form = None
     if evidence.decides_by_form:

@@ -33,6 +33,7 @@ class Literature:
         Raises:
             MissingCapability: a method needs weights or hidden states, and the model shows none.
         """
+        # a dictionary keeps the order and drops repeats: one fine-tuning serves every method that asks for it
         works = dict.fromkeys(chain.from_iterable(request.work for request in self.requests))
         tunes = any("fine-tuning" in work.name for work in works)
         if tunes or EMBEDDINGS in works:

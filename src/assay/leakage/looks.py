@@ -44,6 +44,7 @@ def looks_at(count: int, level: float) -> Iterator[Look]:
     """
     spent, texts = 0.0, FIRST
     while texts <= LARGEST_PART * count:
+        # what may be spent until now; a look gets what the looks before it left of that
         allowed = level * (texts / count) ** EXPONENT
         yield Look(texts, allowed - spent)
         spent, texts = allowed, 2 * texts
@@ -61,6 +62,7 @@ def in_turn(groups: Sequence[Hashable], *, seed: int) -> list[int]:
     turns: Counter[Hashable] = Counter()
     ranked = []
     for order, place in enumerate(drawn):
+        # sorted by turn, then by the draw: the second text of a group comes after the first of every group
         ranked.append((turns[groups[place]], order, place))
         turns[groups[place]] += 1
     return [place for _, _, place in sorted(ranked)]

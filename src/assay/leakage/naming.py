@@ -135,6 +135,7 @@ def _none_reached(calibration: Calibration, tested: int) -> str:
         return "no sample has a value"
     lowest, m = float(np.nanmin(calibration.p_values)), calibration.unseen
     reason = f"the smallest q-value is {three_decimals(float(np.nanmin(calibration.q_values)))}"
+    # conformal p-values are multiples of 1 / (m + 1): ties at the smallest are the samples above all unseen texts
     above = int(np.sum(calibration.p_values == lowest))
     if not math.isclose(lowest, 1 / (m + 1)):
         return reason

@@ -59,6 +59,7 @@ class Naturalness:
         """
         scored = ~np.isnan(ranks)
         kept = groups and list(compress(groups, scored))
+        # a rank p-value is (1 + count) / (n + 1); rounding undoes what the division lost
         easier = np.rint(ranks[scored] * (variants + 1)) - 1
         return cls(
             easier=grouped_mean(easier / variants, kept),

@@ -27,8 +27,8 @@ WAYS = (
 """What settles the question, the surest first: in words, how it is given, and its name among what is given."""
 NO_VERDICT = (
     "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
-    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), or --describe to see the "
-    "scores alone"
+    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), for a benchmark in a form of "
+    "its own with --parent MODEL too, or --describe to see the scores alone"
 )
 
 
@@ -38,7 +38,7 @@ class Outlook:
 
     Attributes:
         lines: what would settle the question, and how often this audit finds a leak, one sentence each.
-        foregone: why there will be no verdict, whatever the model does; None where there may be one.
+        foregone: why the question will stay open unless a leak is large; None where it may be decided.
         blind: baseline that never sees the model; None where nothing is compared with unseen text.
     """
 
@@ -62,6 +62,7 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
         nothing = texts.calibration is None and settings.release is None
         return Outlook(lines, f"{texts.dataset.name}: {NO_VERDICT}" if nothing else None)
     blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
+    # the same question that the verdict asks later, so that no audit begins that it would leave open
     by_form = not same_form and (settings.parent is not None or texts_differ(blind))
     if by_form and request.score == TESTED_SCORE and settings.parent is not None:
         lines = (*lines, _power(texts))
@@ -70,7 +71,7 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     foregone = _too_few_groups(texts, by_form=by_form)
     if by_form and settings.parent is None and not _has_other_test(request):
         foregone = _form_undecided(texts, blind)
-    return Outlook(lines, foregone and f"{texts.dataset.name}: there will be no verdict: {foregone}", blind)
+    return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
 
 
 def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draws: Draws) -> BlindBaseline:
@@ -117,14 +118,15 @@ def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
     groups = max(2, texts.unseen_groups)
     small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))
     return (
-        f"{shown}, and no parent model takes that difference off. Without one no leak can be ruled out, and it is "
-        f"found in {small} of cases where {percent(LEAK)} of the tasks were seen twice, in {whole} where all "
-        f"were; more unseen text changes little. Expected --parent MODEL (then {percent(power(groups, parent=True))}) "
-        "or --same-form DATA; --describe goes on all the same"
+        f"no leak could be ruled out: {shown}, and no parent model takes that difference off. A leak would be found "
+        f"in {small} of cases where {percent(LEAK)} of the tasks were seen twice, and in {whole} where all were; more "
+        f"unseen text changes little. Expected --parent MODEL (then {percent(power(groups, parent=True))}), "
+        "--same-form DATA, or --describe, which looks for a leak all the same"
     )
 
 
 def _too_few_groups(texts: AuditedTexts, *, by_form: bool) -> str | None:
+    # the variance by group of a regression is reliable from more groups on than that of a mean
     needed, why = GROUPS_FOR_INTERVAL, ""
     if by_form:
         needed, why = FEWEST_GROUPS, " where forms may differ"
@@ -134,5 +136,6 @@ def _too_few_groups(texts: AuditedTexts, *, by_form: bool) -> str | None:
     )
     for side, count, least, condition, advice in sides:
         if count < least:
-            return f"the {side} is of {number_of(count, 'group')}, expected at least {least}{condition}; {advice}"
+            present = f"the {side} is of {number_of(count, 'group')}"
+            return f"there will be no verdict: {present}, expected at least {least}{condition}; {advice}"
     return None

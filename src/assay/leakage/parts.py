@@ -74,6 +74,7 @@ def docstring_end(code: str) -> int | None:
     last = statements[-1]
     if not isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef) or ast.get_docstring(last, clean=False) is None:
         return None
+    # syntax trees count lines; keeping the ends makes the sum a place in characters
     end = sum(map(len, code.splitlines(keepends=True)[: last.body[0].end_lineno]))
     if len(last.body) == 1 or end >= len(code):
         return None
@@ -122,6 +123,7 @@ def by_part(
     """
     results = []
     for part in filter(values.__contains__, COLUMNS):
+        # the keeper saw the benchmark first, then the unseen texts
         own, unseen = np.split(values[part], [len(groups)])
         if np.sum(~np.isnan(own)) < FEWEST_SAMPLES or np.sum(~np.isnan(unseen)) < MINIMUM_UNSEEN:
             continue

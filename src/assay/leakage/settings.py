@@ -39,7 +39,7 @@ class AuditSettings(Settings):
     release: Annotated[
         Path | None,
         Setting(
-            "Secret file of the randomised release that it is of: an exact test, logged there, which names tasks.",
+            "Secret file of the release that the benchmark is of: adds an exact test, logged there, that names tasks.",
             metavar="SECRET",
             common=True,
         ),
@@ -47,7 +47,7 @@ class AuditSettings(Settings):
     calibration: Annotated[
         Path | None, Setting("Instead of --unseen: a file of `assay calibrate`.", metavar="FILE")
     ] = None
-    describe: Annotated[bool, Setting("Go on where no verdict is to be expected.", common=True, decides=False)] = False
+    describe: Annotated[bool, Setting("Go on even if no verdict can be expected.", common=True, decides=False)] = False
     methods: Annotated[
         str,
         Setting(

@@ -98,6 +98,7 @@ def sentence(audit: Audit) -> str:
     """Return the statement in one sentence without figures, to be quoted."""
     answer, summary = answer_of(audit), audit.deciding
     decides = "" if summary.decision.reason is None else deciding_step(summary.decision.reason, summary).decides
+    # it goes on inside a sentence
     because = answer.because[:1].lower() + answer.because[1:].rstrip(".")
     words = VERDICTS[audit.decision.verdict].sentence
     return words.format(benchmark=audit.benchmark, model=audit.model, because=because, decides=decides)

@@ -91,6 +91,7 @@ class Compared:
         """True if there is unseen text of the form, or of the groups of nearly all samples."""
         if self.same_form:
             return True
+        # groups are compared by value, so both sides have to name their projects alike
         with_unseen_text = set(self.unseen_groups)
         return sum(group in with_unseen_text for group in self.groups) >= COVERED * len(self.groups)
 
@@ -105,6 +106,7 @@ class Compared:
         # text of the same projects is as familiar as the benchmark is, so nothing has to be allowed for
         if self.is_covered:
             return 0.0
+        # a robust spread: a few texts that leaked into the unseen text would widen a plain one, and hide the leak
         return familiarity * robust_spread(self.unseen)
 
     def p_value(self, less: float = 0.0, *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
@@ -130,6 +132,7 @@ class Compared:
     def superiority(self, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
         """Return the probability that a sample scores above an unseen text."""
         both = np.concatenate([self.values, self.unseen])
+        # the AUROC of benchmark against unseen text is this probability (Mann and Whitney 1947), ties counted as a half
         is_own, groups = np.arange(len(both)) < len(self.values), [*self.groups, *self.unseen_groups]
         return rank_score("", both, is_own, groups=groups, resamples=resamples, seed=seed).auroc
 

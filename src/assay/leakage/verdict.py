@@ -358,6 +358,7 @@ def more_or_less(excess: Estimate) -> str:
     """Return an excess over a control in words, by its sign."""
     if excess.value >= 0:
         return f"more by {points_with_interval(excess)}"
+    # an interval that is mirrored swaps its ends
     negative = replace(excess, value=-excess.value, low=-excess.high, high=-excess.low)
     return f"less by {points_with_interval(negative)}"
 
@@ -450,6 +451,7 @@ def form_obstacles(form: FormTest, benchmark: str, model: str, *, significant: b
         )
     sentence = form_finding(form, benchmark, model)
     if significant:
+        # a straight line fits badly at the edge of the unseen text; the nearest neighbours do not depend on it
         if not residual.nearest > 0:
             yield Obstacle(
                 Undecided.OUTSIDE,
@@ -457,6 +459,7 @@ def form_obstacles(form: FormTest, benchmark: str, model: str, *, significant: b
                 is_confound=True,
             )
         return
+    # the whole interval lies below every clean form, so the comparison itself is off and not the benchmark clean
     if residual.estimate.high < form.floor:
         yield Obstacle(
             Undecided.EASIER, f"{sentence} That is below all placebos ({form.floor:.1f}), which would hide a leak."
@@ -473,6 +476,7 @@ def _easier_unseen_text(evidence: Evidence, benchmark: str) -> Obstacle | None:
     if evidence.separation is not None or evidence.same_form or evidence.test is None:
         return None
     above = evidence.test.superiority
+    # NaN, no interval, is not below chance
     if above is None or not above.high < CHANCE:
         return None
     return Obstacle(
@@ -503,6 +507,7 @@ def _unnoticed_leak(evidence: Evidence, benchmark: str, margin: float) -> Obstac
     if evidence.separation is not None or evidence.test is None:
         return None
     bound = evidence.test.upper_bound()
+    # the bound is that of the 95 % interval: a leak above it would have been missed in one case of twenty
     if bound <= margin:
         return None
     return Obstacle(

@@ -41,11 +41,13 @@ def weights_of(measured: MeasuredAudit, *, alpha: float) -> DensityRatio | None:
         raise DataError("weights by control need a negative control: expected --control MODEL")
     else:
         ratio = measured.control.weights(groups, seed=seed)
+    # Kish's effective size: (sum of weights)² / sum of squared weights
     if ratio.effective_unseen < MINIMUM_UNSEEN:
         raise AssayError(
             f"by {kind}, the {len(measured.fresh)} unseen texts count as {ratio.effective_unseen:.1f} like the "
             f"benchmark, expected at least {MINIMUM_UNSEEN}: give unseen text that is more like it, or --weights none"
         )
+    # a sample with few unseen texts of its kind has a large weight of its own, which no p-value can go below
     reachable = float(np.mean(ratio.smallest_p_values <= alpha))
     if reachable < REACHABLE:
         raise AssayError(

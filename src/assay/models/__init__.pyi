@@ -28,6 +28,7 @@ from .forward import reduce_logits as reduce_logits
 from .generation import own_settings_off as own_settings_off
 from .generation import sampling as sampling
 from .generators import Decoding as Decoding
+from .generators import DecodingArguments as DecodingArguments
 from .generators import before_first as before_first
 from .generators import in_order as in_order
 from .generators import stream_seeds as stream_seeds

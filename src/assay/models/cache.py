@@ -114,7 +114,7 @@ class StatisticsCache:
         Raises:
             CacheError: the file cannot be created or read, or is not a statistics cache of this format.
         """
-        self.path = default_cache_path() if path is None else Path(path)
+        self.path = Path(path or default_cache_path())
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = connect(self.path)
@@ -338,8 +338,8 @@ def unpack_statistics(blob: bytes) -> TokenLogProbs:
     body = unsealed(blob)
     # whole statistics have an even length, whatever their first byte is
     part = next(((kind, n) for prefix, kind, n in _PREFIXES if len(body) % 2 and body[:1] == prefix), None)
-    names, first = (_ARRAYS[: part[1]], 1) if part else (_ARRAYS, 0)
-    count, rest = divmod(len(body) - first, 4 * len(names) if part else _BYTES_PER_TOKEN)
+    names, first, width = (_ARRAYS[: part[1]], 1, 4 * part[1]) if part else (_ARRAYS, 0, _BYTES_PER_TOKEN)
+    count, rest = divmod(len(body) - first, width)
     if rest:
         raise ValueError(f"an entry of {len(blob)} bytes does not hold whole tokens")
     # astype without a copy gives the native byte order on every machine; on little-endian ones it costs nothing.

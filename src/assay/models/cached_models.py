@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import filterfalse, repeat
 from operator import itemgetter
-from typing import Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from assay.models.cache import (
     unpack_statistics,
     unsealed,
 )
-from assay.models.generators import in_blocks, in_order, numbered
+from assay.models.generators import Decoding, DecodingArguments, in_blocks, in_order, numbered
 from assay.types import (
     Embedder,
     Float32Array,
@@ -231,46 +231,21 @@ class CachedGenerator:
         self.model, self.name, self.digest = model, model.name, digest
         self._entries = ModelStore(cache, digest, model.name, on_problem=on_problem)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str | Rejected]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str | Rejected]:
         """Yield continuations in the order of `prompts`; a rejection is not stored."""
-        settings = key_settings(max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed)
+        decoding = Decoding(**how)
 
         def write(missing: Sequence[Prompt]) -> Iterable[str | Rejected]:
-            return self.model.generate(
-                list(map(str, missing)),
-                max_new_tokens=max_new_tokens,
-                temperature=temperature,
-                top_p=top_p,
-                stop=stop,
-                seed=seed,
-            )
+            return self.model.generate(list(map(str, missing)), **how)
 
         # greedy continuations of equal prompts are equal: they share the number 0
-        requests = numbered(prompts) if temperature > 0 else zip(prompts, repeat(0))
-        for answer in self._kept_or(write, list(requests), settings):
+        requests = numbered(prompts) if decoding.temperature > 0 else zip(prompts, repeat(0))
+        for answer in self._kept_or(write, list(requests), key_settings(decoding)):
             yield answer if isinstance(answer, Rejected) else str(answer)
 
-    def missing(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> list[str]:
+    def missing(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> list[str]:
         """Return the distinct prompts whose first continuation is not stored; arguments as of `generate`."""
-        settings = key_settings(max_new_tokens, temperature=temperature, top_p=top_p, stop=stop, seed=seed)
+        settings = key_settings(Decoding(**how))
         keys = dict(zip(prompts, map(entry_key, zip(prompts, repeat(0)), repeat(settings)), strict=False))
         kept = self._entries.lookup(keys.values(), unpack_answer)
         return [prompt for prompt, key in keys.items() if key not in kept]
@@ -341,20 +316,19 @@ def cached_generator(
     return kind(model, cache, digest=digest, on_problem=on_problem)
 
 
-def key_settings(
-    max_new_tokens: int, *, temperature: float, top_p: float, stop: Sequence[str], seed: int
-) -> list[object]:
+def key_settings(decoding: Decoding) -> list[object]:
     """Return the settings that a continuation depends on; greedy decoding depends on neither seed nor nucleus."""
-    settings: list[object] = ["text", max_new_tokens, list(stop)]
-    return [*settings, temperature, top_p, seed] if temperature > 0 else settings
+    settings: list[object] = ["text", decoding.max_new_tokens, list(decoding.stop)]
+    if decoding.temperature > 0:
+        settings += [decoding.temperature, decoding.top_p, decoding.seed]
+    return settings
 
 
 def entry_key(request: Numbered, settings: list[object]) -> bytes:
     """Return the SHA-256 of the prompt and of the settings; no digest of a text alone can be the same."""
     prompt, number = request
-    # the first of equal prompts has the key of a prompt that is asked once
-    numbering = [number] if number else []
-    content = json.dumps(["continuation", *settings, *numbering, prompt])
+    # the first of equal prompts, number 0, has the key of a prompt that is asked once
+    content = json.dumps(["continuation", *settings, *filter(None, [number]), prompt])
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -90,10 +90,12 @@ class TextEncoder:
         if chat:
             self.prefix: tuple[int, ...] = _before_reply(tokenizer, bos)
             return
-        added = _specials_before(tokenizer)
-        if bos == "always" and not added:
-            added = (beginning(tokenizer),)
-        self.prefix = () if bos == "never" else added
+        # "auto" is what the tokenizer does by itself
+        self.prefix = _specials_before(tokenizer)
+        if bos == "always" and not self.prefix:
+            self.prefix = (beginning(tokenizer),)
+        if bos == "never":
+            self.prefix = ()
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Token sequences of texts. Lone surrogates, which no tokenizer takes, count as U+FFFD.

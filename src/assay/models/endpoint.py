@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 import httpx
 
 from assay.errors import ModelError, plain_reason
+from assay.escaping import cut_off
 from assay.files import parse_json
 from assay.models.spending import SpendingLimits, SpendingMeter
 from assay.retrying import Busy, Patience, with_retries
@@ -206,22 +207,24 @@ class Endpoint:
         except ValueError:
             content = response.text
         for name in ("error", "message", "detail"):
-            content = content.get(name, content) if isinstance(content, dict) else content
+            if isinstance(content, dict):
+                content = content.get(name, content)
         message = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        return f": {self._shown(message)}" if message.strip() else ""
+        return f": {self._shown(message)}" * bool(message.strip())
 
     def _shown(self, text: str) -> str:
         line = " ".join(text.split())
         if self._key:
             # a server may repeat the key in its message; nobody else may read it
             line = line.replace(self._key, "…")
-        return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+        return cut_off(line, _SHOWN)
 
     def _client(self) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self._key}"}
         with self._lock:
             if self._opened is None:
                 self._opened = httpx.Client(
-                    headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+                    headers=headers if self._key else None,
                     timeout=self._patience.timeout,
                     limits=httpx.Limits(max_connections=self._concurrency),
                 )

@@ -161,7 +161,8 @@ def _growth(step: Any) -> int:  # noqa: ANN401  whatever JSON holds
     """
     if not isinstance(step, dict):
         return 1
-    growth = 2 if step.get("type") == "ByteLevel" else 1
+    # ByteLevel writes every byte as a printable letter, some of which take two bytes
+    growth = 1 + (step.get("type") == "ByteLevel")
     if step.get("type") == "Precompiled":
         table = b64decode(str(step.get("precompiled_charsmap")))
         texts = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")

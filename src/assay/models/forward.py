@@ -184,7 +184,9 @@ def embedding(model: "PreTrainedModel") -> Tensor:
 
 def device_of(weight: Tensor) -> torch.device:
     """Return the device for inputs of this weight; accelerate moves an offloaded (meta) weight and its input itself."""
-    return torch.device("cpu") if weight.is_meta else weight.device
+    if weight.is_meta:
+        return torch.device("cpu")
+    return weight.device
 
 
 def _unchanged(logits: Tensor) -> Tensor:

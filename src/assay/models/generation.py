@@ -90,14 +90,13 @@ class Continuer:
         Raises:
             ModelError: as `texts`; or an empty prompt.
         """
-        decoding = Decoding(max_new_tokens, temperature=0.0, top_p=1.0, stop=(), seed=0)
         before = len(self.encoder.prefix)
         room = room_for(max_new_tokens, self.context, before)
         for block in in_blocks(prompts, BUFFER_PROMPTS):
             ids = [[*prompt[:before], *prompt[before:][-room:]] for prompt in block]
             if not all(ids):
                 raise ModelError("an empty prompt of tokens: expected at least one token")
-            yield from map(tuple, self._batched(ids, decoding, [0] * len(ids)))
+            yield from map(tuple, self._batched(ids, Decoding(max_new_tokens), [0] * len(ids)))
 
     def _batched(self, prompts: Sequence[list[int]], decoding: Decoding, seeds: Sequence[int]) -> Iterator[list[int]]:
         """Yield the new tokens of each prompt, in order."""

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Required, TypedDict, TypeVar
 
 from assay.errors import ModelError
 from assay.types import Prompt
@@ -16,15 +16,25 @@ SEEDS = 2**31
 """Seeds are below this, which every server takes."""
 
 
+class DecodingArguments(TypedDict, total=False):
+    """The keywords of `Generator.generate`, which a backend hands to `Decoding`; defaults are there."""
+
+    max_new_tokens: Required[int]
+    temperature: float
+    top_p: float
+    stop: Sequence[str]
+    seed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """How to continue: the arguments of `Generator.generate`."""
 
     max_new_tokens: int
-    temperature: float
-    top_p: float
-    stop: tuple[str, ...]
-    seed: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    stop: Sequence[str] = ()
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -86,6 +96,7 @@ def end_tokens(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -
         stated = tokenizer.eos_token_id
     if stated is None:
         return []
+    # one token, or several: Llama 3 ends a turn and a text with different ones
     return list(map(int, stated if isinstance(stated, list) else [stated]))
 
 

@@ -110,7 +110,7 @@ class GgufFile:
         needed, available = self.weights * width, available_memory()
         if needed <= available:
             return
-        smaller = f"--model-option dtype=bfloat16 ({self.weights * 2 / GB:.1f} GB), " if width > 2 else ""  # noqa: PLR2004  bytes
+        smaller = f"--model-option dtype=bfloat16 ({self.weights * 2 / GB:.1f} GB), " * (width > 2)  # noqa: PLR2004  bytes
         raise ModelError(
             f"{self.path}: {self.weights / GB:.2f} billion weights need {needed / GB:.1f} GB as {dtype}, and "
             f"{available / GB:.1f} GB of memory are free: expected {smaller}a smaller model, or llama:{self.path}, "

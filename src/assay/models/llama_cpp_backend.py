@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from assay.errors import ModelError, require
 from assay.models.digest import combined
 from assay.models.encoding import encodable
 from assay.models.forward import ROWS, as_statistics, reduce_logits
-from assay.models.generators import Decoding, before_first, prompt_seeds, room_for
+from assay.models.generators import Decoding, DecodingArguments, before_first, prompt_seeds, room_for
 from assay.models.gguf_file import GgufFile, is_gguf, locate_gguf, read_gguf
 from assay.models.names import LLAMA_PREFIX
 from assay.models.settings import ModelSettings
@@ -54,7 +54,7 @@ def open_llama(name: str, settings: ModelSettings) -> "LlamaCppModel":
             str(file.path),
             n_ctx=settings.max_length or 0,  # 0: the file's own
             n_batch=BATCH,
-            n_gpu_layers=0 if settings.device == "cpu" else ALL_LAYERS,
+            n_gpu_layers=ALL_LAYERS * (settings.device != "cpu"),
             n_threads=torch.get_num_threads(),
             n_threads_batch=torch.get_num_threads(),
             type_k=llama_cpp.GGML_TYPE_F32,  # llama.cpp's default, float16, moves log-probabilities by some 0.001
@@ -130,16 +130,7 @@ class LlamaCppModel:
         for text in texts:
             yield self._statistics(text)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`; each prompt has a seed of its own.
 
         A prompt too long for the context keeps its end, so that `max_new_tokens` fit behind it.
@@ -147,11 +138,9 @@ class LlamaCppModel:
         Raises:
             ModelError: a setting out of its range.
         """
-        decoding = Decoding(
-            max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed
-        )
-        room = room_for(max_new_tokens, self.context, len(self.prefix))
-        seeds = prompt_seeds(seed, prompts)
+        decoding = Decoding(**how)
+        room = room_for(decoding.max_new_tokens, self.context, len(self.prefix))
+        seeds = prompt_seeds(decoding.seed, prompts)
         for prompt, own in zip(prompts, islice(seeds, len(prompts)), strict=True):
             ids = [*self.prefix, *self._ids(prompt)[-room:]] or list(self._beginning())
             self._model.reset()  # no part of an earlier prompt is reused: numbers would depend on the neighbours

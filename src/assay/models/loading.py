@@ -199,8 +199,10 @@ def _gguf_dtype(settings: ModelSettings, device: torch.device) -> torch.dtype:
 
 def _weight_arguments(settings: ModelSettings, device: torch.device, gguf: GgufFile | None) -> dict[str, Any]:
     """Return the arguments of from_pretrained that concern weights alone."""
-    dtype = torch.float32 if settings.dtype == "auto" and device.type == "cpu" else DTYPES.get(settings.dtype, "auto")
-    arguments: dict[str, Any] = {DTYPE_ARGUMENT: dtype}
+    arguments: dict[str, Any] = {DTYPE_ARGUMENT: DTYPES.get(settings.dtype, "auto")}
+    # most processors are slow in half precision, or have none
+    if settings.dtype == "auto" and device.type == "cpu":
+        arguments[DTYPE_ARGUMENT] = torch.float32
     if gguf is not None:
         arguments[DTYPE_ARGUMENT] = _gguf_dtype(settings, device)
         if hasattr(transformers, "GgufConfig"):  # otherwise new versions fetch kernels and keep some weights packed

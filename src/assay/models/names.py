@@ -58,7 +58,8 @@ def builtin_models() -> tuple[str, ...]:
 
 def builtin_name(model: str) -> str | None:
     """Return NAME of a model `builtin:NAME`; None for any other model."""
-    return model.removeprefix(BUILTIN_PREFIX) if model.startswith(BUILTIN_PREFIX) else None
+    _, prefix, name = model.rpartition(BUILTIN_PREFIX)
+    return name if prefix else None
 
 
 def default_control(audited: str | None = None) -> str:

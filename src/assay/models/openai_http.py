@@ -7,13 +7,14 @@ server can (see `prompt_log_probs`). /chat/completions answers and gives none.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from assay.errors import MissingCapability, ModelError
 from assay.models.digest import combined
 from assay.models.endpoint import Endpoint, Json, Refused
-from assay.models.generators import before_first, in_order, prompt_seeds
+from assay.models.generators import Decoding, DecodingArguments, before_first, in_order, prompt_seeds
 from assay.models.names import openai_name
 from assay.models.prompt_log_probs import (
     ECHO,
@@ -83,16 +84,7 @@ class OpenAIChat:
         """Requests and tokens that were sent so far."""
         return self._endpoint.meter
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str | Rejected]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str | Rejected]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`.
 
         Each prompt has a seed of its own, see `prompt_seeds`, so that equal prompts may get different replies; some
@@ -101,17 +93,18 @@ class OpenAIChat:
         Raises:
             ModelError: the server is not there, stays busy, refuses, or answers something else.
         """
+        decoding = Decoding(**how)
         settings: dict[str, object] = {
             "model": self.model,
-            "max_tokens": max_new_tokens,
-            "temperature": temperature,
-            "top_p": top_p,
+            "max_tokens": decoding.max_new_tokens,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
         }
-        if stop:
-            settings["stop"] = list(stop[:_STOPS])
+        if decoding.stop:
+            settings["stop"] = list(decoding.stop[:_STOPS])
         bodies = (
             {**settings, **self._request(prompt), "seed": own}
-            for prompt, own in zip(prompts, prompt_seeds(seed, prompts), strict=True)
+            for prompt, own in zip(prompts, prompt_seeds(decoding.seed, prompts), strict=True)
             if len(prompt) <= MOST_CHARACTERS
         )
         replies = self._endpoint.each(self.path, bodies, in_order=True)
@@ -119,9 +112,9 @@ class OpenAIChat:
             if len(prompt) > MOST_CHARACTERS:
                 yield TOO_LONG
             elif isinstance(reply := next(replies)[1], Refused):
-                yield self._rejected(reply, {**settings, "seed": seed})
+                yield self._rejected(reply, {**settings, "seed": decoding.seed})
             else:
-                yield before_first(self._text(reply), stop)
+                yield before_first(self._text(reply), decoding.stop)
 
     def _rejected(self, refusal: Refused, settings: Json) -> Rejected:
         """Return the refusal of one text, if the server accepts a short text under the same settings.
@@ -144,8 +137,9 @@ class OpenAIChat:
 
     def _text(self, reply: Json) -> str:
         message = self._choice(reply).get("message")
-        text = message.get("content", "") if isinstance(message, dict) else None
-        return self._textual("" if text is None and isinstance(message, dict) else text, reply)
+        if isinstance(message, dict) and message.get("content") is None:
+            return ""  # a model that ends at once: null, or no content at all
+        return self._textual(isinstance(message, dict) and message["content"], reply)
 
     def _choice(self, reply: Json) -> Mapping[str, object]:
         choices = reply.get("choices")

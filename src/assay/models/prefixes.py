@@ -142,14 +142,13 @@ class Prefixes:
             positions[line] = length + torch.arange(width).clamp(max=own - 1)  # never beyond the context
         device = device_of(embedding(self.model))
         cache = self._selected(layers, left_padded(starts))
-        settings = {"position_ids": positions.to(device)} if self.takes_positions else {}
         with torch.inference_mode():
             self._decoder(
                 input_ids=inputs.to(device),
                 attention_mask=torch.cat([mask, real], dim=1).to(device),
                 past_key_values=cache,
                 use_cache=True,
-                **settings,
+                **self.placed(positions.to(device)),
             )
         caches: list[Any] = cache.layers
         new = [(after(layer.keys, before, real), after(layer.values, before, real)) for layer in caches]
@@ -158,6 +157,10 @@ class Prefixes:
         # pairs of old and new keys, and of old and new values, layer by layer
         pairs = starmap(zip, zip(layers, new, strict=True))
         return [(torch.hstack(keys), torch.hstack(values)) for keys, values in pairs], own_slots
+
+    def placed(self, positions: Tensor) -> dict[str, Tensor]:
+        """Return the positions as an argument, for a model that takes them."""
+        return {"position_ids": positions} if self.takes_positions else {}
 
     def _selected(self, layers: Layers, slots: Tensor) -> DynamicCache:
         """Return the cache of sequences from their slots [rows, length].
@@ -191,12 +194,11 @@ def continues_from_cache(model: PreTrainedModel) -> bool:
         prefixes.keep(prefixes.cache(first), first)
         cache = prefixes.cache(prompts)
         mask = left_padded([torch.ones(len(prompt), dtype=torch.int64) for prompt in prompts])
-        places = mask.sum(dim=1, keepdim=True) - 1
-        settings = {"position_ids": places.to(device)} if prefixes.takes_positions else {}
+        places = prefixes.placed((mask.sum(dim=1, keepdim=True) - 1).to(device))
         last = torch.tensor([prompt[-1:] for prompt in prompts])
         with torch.inference_mode():
             ours = run(
-                input_ids=last.to(device), attention_mask=mask.to(device), past_key_values=cache, **settings
+                input_ids=last.to(device), attention_mask=mask.to(device), past_key_values=cache, **places
             ).logits[:, -1]
             whole = [run(input_ids=torch.tensor([p], device=device), use_cache=False).logits[0, -1] for p in prompts]
     except (RuntimeError, TypeError, AttributeError, IndexError, ValueError):  # the model has its own kind of cache
@@ -240,14 +242,14 @@ def families_of(prompts: Sequence[TokenIdList]) -> list[list[int]]:
     """Return the indices of the sorted prompts in families: neighbours that share at least half of the shorter one."""
     # in lexical order a prompt stands beside those with which it shares the longest prefix
     order = sorted(range(len(prompts)), key=prompts.__getitem__)
-    families: list[list[int]] = [order[:1]] if order else []
+    families = [order[:1]]
     for index, following in pairwise(order):
         shorter = min(len(prompts[index]), len(prompts[following]))
         if 2 * common(prompts[index], prompts[following]) >= shorter:
             families[-1].append(following)
         else:
             families.append([following])
-    return families
+    return list(filter(None, families))
 
 
 def common(first: TokenIdList, second: TokenIdList) -> int:

@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from assay.errors import ModelError
+from assay.escaping import cut_off
 from assay.models.endpoint import Json
 from assay.types import RankedLogProbs, TokenLogProbs
 
@@ -117,7 +118,7 @@ def _read_prompt_log_probs(reply: Json, text: str) -> PromptReply | None:  # noq
         top.append(_column("logprob", likeliest))
     values, ranks, texts = map(_column, ("logprob", "rank", "decoded_token"), repeat(entries))
     # the first token of a prompt has no prediction, so its position may be null
-    fault = "" if {dict, type(None)}.issuperset(map(type, positions)) else "a position that is no table"
+    fault = "a position that is no table" * (not {dict, type(None)}.issuperset(map(type, positions)))
     stated = _prompt_tokens(reply.get("usage"))
     return PromptReply(ids=ids, values=values, ranks=ranks, top=top, texts=texts, stated=stated, fault=fault)
 
@@ -291,8 +292,7 @@ def _whole(value: object) -> int | None:
 
 
 def _shown(value: object) -> str:
-    line = json.dumps(value)
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+    return cut_off(json.dumps(value), _SHOWN)
 
 
 def require_log_probabilities(reply: PromptReply, place: str) -> None:

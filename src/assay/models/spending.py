@@ -148,8 +148,7 @@ def estimated_tokens(body: Mapping[str, object]) -> int:
     if isinstance(messages, list):
         texts += [str(message.get("content", "")) for message in messages if isinstance(message, dict)]
     # the most that may be written, so that a limit is never passed by what is on its way
-    written = body.get("max_tokens", 0)
-    return sum(map(tokens_of_length, map(len, texts))) + (written if isinstance(written, int) else 0)
+    return sum(map(tokens_of_length, map(len, texts))) + int(str(body.get("max_tokens", 0)))
 
 
 def tokens_of_length(characters: int) -> int:

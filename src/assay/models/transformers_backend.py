@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import torch
 
@@ -12,7 +12,7 @@ from assay.models.batching import TokenBudget, original_context
 from assay.models.digest import combined, model_digest, tokenizer_digest
 from assay.models.encoding import TextEncoder
 from assay.models.forward import Forward, embedding, hidden_states
-from assay.models.generators import Decoding, end_tokens
+from assay.models.generators import Decoding, DecodingArguments, end_tokens
 from assay.models.settings import ModelSettings
 from assay.models.windowed import CPU_ALIKE, CPU_BATCH_TOKENS, WindowedScorer
 from assay.models.windows import context_length, resolve_stride
@@ -65,15 +65,15 @@ class TransformersModel(WindowedScorer):
             raise ModelError(f"{self.name}: {error}") from error
         if len(self.encoder.prefix) >= self.context:
             raise ModelError(f"{self.name}: a context of {self.context} holds nothing beside the special tokens")
-        on_cpu = checkpoint.model.device.type == "cpu"
         # scoring wants batches that fit into a cache; a step of generation reads all weights, so it wants many rows
-        scoring, generation = (CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS) if on_cpu else (GPU_BATCH_TOKENS,) * 2
+        scoring, generation, whole, self.alike = GPU_BATCH_TOKENS, GPU_BATCH_TOKENS, GPU_WHOLE, 0.0
+        if checkpoint.model.device.type == "cpu":
+            scoring, generation, whole, self.alike = CPU_BATCH_TOKENS, CPU_GENERATION_TOKENS, CPU_WHOLE, CPU_ALIKE
         if not self.forward.chunked:
-            scoring = max(1, min(scoring, (CPU_WHOLE if on_cpu else GPU_WHOLE) // self.vocabulary_size))
-        self.alike = CPU_ALIKE if on_cpu else 0.0
+            scoring = max(1, min(scoring, whole // self.vocabulary_size))
         self.limit = original_context(checkpoint.model.config.get_text_config())
-        self.budget = TokenBudget(scoring if settings.batch_tokens is None else settings.batch_tokens)
-        self.generation_budget = TokenBudget(generation if settings.batch_tokens is None else settings.batch_tokens)
+        self.budget = TokenBudget(settings.batch_tokens or scoring)
+        self.generation_budget = TokenBudget(settings.batch_tokens or generation)
 
     @cached_property
     def digest(self) -> str:
@@ -122,16 +122,7 @@ class TransformersModel(WindowedScorer):
         except ModelError as error:
             raise ModelError(f"{self.name}: {error}") from error
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str]:
         """Continuations in the order of `prompts`; what one prompt gets does not depend on the others.
 
         A prompt too long for the context keeps its end, so that `max_new_tokens` fit behind it.
@@ -139,10 +130,7 @@ class TransformersModel(WindowedScorer):
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        return self._continuer().texts(
-            prompts,
-            Decoding(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed),
-        )
+        return self._continuer().texts(prompts, Decoding(**how))
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Each text as the model reads it."""

@@ -6,17 +6,17 @@ worst rank, where the other backends count the best.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from assay.errors import MissingExtra, ModelError
 from assay.models.digest import combined, files_digest, tokenizer_digest
-from assay.models.generators import before_first, in_blocks, prompt_seeds
+from assay.models.generators import Decoding, DecodingArguments, before_first, in_blocks, prompt_seeds
 from assay.models.openai_http import SHORT, without_numbers
 from assay.models.settings import ModelSettings
 from assay.types import RankedLogProbs, Rejected, TokenLogProbs
@@ -106,31 +106,25 @@ class VllmModel:
         for batch in self.completed(texts):
             yield from map(itemgetter(1), batch)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str | Rejected]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str | Rejected]:
         """Continuations in the order of `prompts`, see `assay.types.Generator`; each prompt has a seed of its own.
 
         Raises:
             ModelError: as `completed`.
         """
-        seeds = prompt_seeds(seed, prompts)
+        decoding = Decoding(**how)
+        seeds = prompt_seeds(decoding.seed, prompts)
+        sampling = partial(
+            self._sampling,
+            max_tokens=decoding.max_new_tokens,
+            temperature=decoding.temperature,
+            top_p=decoding.top_p,
+            stop=list(decoding.stop) or None,
+        )
         for chunk in in_blocks(prompts, CHUNK):
-            parameters = [
-                self._sampling(
-                    max_tokens=max_new_tokens, temperature=temperature, top_p=top_p, stop=list(stop) or None, seed=own
-                )
-                for own in islice(seeds, len(chunk))
-            ]
+            parameters = [sampling(seed=own) for own in islice(seeds, len(chunk))]
             for output in self._run(chunk, parameters):
-                yield output if isinstance(output, Rejected) else before_first(output.outputs[0].text, stop)
+                yield output if isinstance(output, Rejected) else before_first(output.outputs[0].text, decoding.stop)
 
     def _run(self, prompts: Sequence[str], parameters: Sequence[object]) -> list[Any]:
         """Return vLLM's output for each prompt; `Rejected` for a prompt that it rejects.
@@ -169,6 +163,7 @@ class VllmModel:
             raise ModelError(
                 f"{self.name}: vLLM gave {len(rows)} log-probabilities for {len(output.prompt_token_ids)} tokens"
             )
+        # without a row `zip` would give nothing to unpack
         ids, values, ranks = zip(*rows, strict=True) if rows else ((), (), ())
         return RankedLogProbs(np.array(ids, np.int32), np.array(values, np.float32), np.array(ranks, np.int32))
 

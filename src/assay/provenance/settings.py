@@ -22,7 +22,7 @@ class Thresholds(Settings):
         float, Setting("Least share of the code that a match contains.", least=0, most=1, common=True)
     ] = 0.0
     min_confidence: Annotated[
-        float, Setting("Least confidence, copies aside; 0 shows all matches.", least=0, most=1, common=True)
+        float, Setting("Least confidence of a match that is no copy; 0: all.", least=0, most=1, common=True)
     ] = LEAST_CONFIDENCE
 
 
@@ -64,7 +64,7 @@ class LicenceSettings(Settings):
     allow_licence: Annotated[
         tuple[str, ...],
         Setting(
-            "Licence that passes all the same; alone: the only ones that pass.",
+            "Licence that passes in any case; without --fail-on-licence, only these pass.",
             metavar="SPDX",
             common=True,
             options=("--allow-licence", "--allow-license"),

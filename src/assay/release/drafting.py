@@ -121,7 +121,9 @@ def drafted(
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
-    drawn = variants(program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public))
+    drawn = variants(
+        program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
+    )
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names

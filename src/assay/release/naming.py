@@ -1,7 +1,9 @@
 """Where the names of copies come from: lists of the author, close synonyms, and unrelated words on demand alone."""
 
+import builtins
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path
 
 from assay.code import ClosePool, DictionaryPool, NameKind, NamePool
@@ -45,16 +47,18 @@ class NameSources:
         rest = UNRELATED if self.unrelated else SYNONYMS
         return f"{OWN}, else {rest}" if self.listed else rest
 
-    def pool(self, task: str, public: frozenset[str] = frozenset()) -> NamePool:
-        """Return the pool of a task; prose, examples or callers use the public names."""
-        others: NamePool = DictionaryPool() if self.unrelated else ClosePool(public)
+    def pool(self, task: str, public: frozenset[str], prose: frozenset[str]) -> NamePool:
+        """Return the pool of a task; see `ClosePool`."""
+        others: NamePool = DictionaryPool() if self.unrelated else ClosePool(public, prose)
         alternatives = (self.listed or {}).get(task)
         return ListedNames(alternatives, others) if alternatives else others
 
     def fitting(self, task: str, in_signatures: Iterable[str]) -> frozenset[str]:
         """Return the names whose new names say the same, so that they may replace them in prose too."""
         listed = frozenset((self.listed or {}).get(task, ()))
-        return listed if self.unrelated else listed.union(in_signatures)
+        # `list` or `max` in prose is a word of the language
+        plain = filterfalse(vars(builtins).__contains__, in_signatures)
+        return listed if self.unrelated else listed.union(plain)
 
     def fixed(self, task: str, mentioned: Iterable[str]) -> frozenset[str]:
         """Return the names that stay: letters that prose mentions, as n in "the n-th", mean what they always do."""

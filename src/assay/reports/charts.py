@@ -214,6 +214,7 @@ def histogram(
     rows, palette = [], []
     others = iter(("var(--series-1)", "var(--series-3)", "var(--series-4)", "var(--series-2)"))
     for name, values in classes.items():
+        # clipped, so that values beyond the ends are drawn in the outermost bars and not lost
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
         bars_of = zip(counts / len(values), edges[:-1], edges[1:], strict=True)
         rows += [{"class": name, "left": left, "right": right, "share": share} for share, left, right in bars_of]
@@ -246,6 +247,7 @@ def histogram(
 
 def histogram_edges(values: Float64Array) -> Float64Array:
     """Return the edges of at most `BINS` bins over all but the outermost half per cent on either side."""
+    # one outlier would squeeze everything else into a single bar
     low, high = np.quantile(values, [0.005, 0.995])
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -256,6 +258,7 @@ def grows_by_factors(values: Sequence[float]) -> bool:
     """Return True where ascending numbers span a decade and their logarithms are spaced more evenly than they are."""
     if len(values) < 3 or values[0] <= 0 or values[-1] < DECADE * values[0]:  # noqa: PLR2004  two have one gap
         return False
+    # the coefficient of variation of the gaps: the scale on which they are more alike is the natural one
     plain, logarithmic = (float(gaps.std() / gaps.mean()) for gaps in (np.diff(values), np.diff(np.log(values))))
     return logarithmic < plain
 

@@ -102,6 +102,7 @@ def write_html(report: Report, path: Path) -> Path:
 def sections(report: Report) -> tuple[Section, ...]:
     """Return the headings of a page with their figures and tables, all but the figure beside the answer."""
     parts: dict[str, tuple[list[Figure], list[Table]]] = {}
+    # tables come before figures: a section stands where its first table does
     for table in report.tables:
         parts.setdefault(table.section or table.title, ([], []))[1].append(table)
     for figure in report.figures[report.lead is not None :]:

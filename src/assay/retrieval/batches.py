@@ -121,8 +121,9 @@ def _hashes(
     """
     letters, code_points, bounds = texts
     characters, tokens = windows
-    of_characters = np.empty(len(letters) if characters[0] else 0, np.uint64)
-    of_tokens = np.empty(len(letters) if tokens[0] else 0, np.uint64)
+    # a fingerprint each letter at most: the arrays are cut at the end, so nothing grows inside the loop
+    of_characters = np.empty(len(letters) * (characters[0] > 0), np.uint64)
+    of_tokens = np.empty(len(letters) * (tokens[0] > 0), np.uint64)
     character_ends = np.zeros(len(bounds) - 1, np.int64)
     token_ends = np.zeros(len(bounds) - 1, np.int64)
     first = second = 0

@@ -101,6 +101,7 @@ def after_content(letters: Letters, at: int, row: Letters) -> int:
 @compiled
 def marked(letters: Letters, at: int, row: Letters) -> int:
     """Return the end of a region that a mark closes, from the offset after its opening mark."""
+    # escapes and fields come first: a closing mark inside of one is content
     depth, cursor = 1, at
     while cursor < len(letters):
         after = after_content(letters, cursor, row)
@@ -131,6 +132,7 @@ def before_word(letters: Letters, at: int) -> int:
         stop += 1
     if stop == start or DIGITS[letters[start]]:
         return NO_REGION
+    # the text begins on the next line; its end may be indented (`<<~END`, `<<-END`)
     cursor = line_end(letters, stop)
     while cursor < len(letters):
         while cursor < len(letters) and letters[cursor] <= LAYOUT:
@@ -163,6 +165,7 @@ def part_end(letters: Letters, at: int) -> int:
     opens, closes, depth, cursor = letters[at], mirrored(letters[at]), 1, at + 1
     while cursor < len(letters):
         letter = letters[cursor]
+        # where a delimiter closes itself, as in s/a/b/, nothing nests
         depth += (letter == opens and opens != closes) - (letter == closes)
         if depth == 0:
             return cursor + 1

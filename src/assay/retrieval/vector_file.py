@@ -107,7 +107,7 @@ class VectorRows:
             Documents, int64 [m], in any order, at least the n nearest of those compared, and cosines, float32 [m]; a
             document appears as often as it has a vector among them.
         """
-        living = ~np.isin(self.documents, dead) if len(dead) else np.ones(len(self), np.bool_)
+        living = ~np.isin(self.documents, dead)
         compared = max(LEAST_COMPARED, int(len(self) * COMPARED_SHARE), n)
         # Two stages: one bit a component ranks all vectors, an eighth of what the values would be to read, and the
         # cosine is computed for the best of them alone. The signs keep the angle well enough that few neighbours are

@@ -28,7 +28,7 @@ GRAPH_FROM = 1 << 18
 LATE_SHARE = 1 / 8
 """Share of the vectors that may be younger than the graph, or removed from it, before it is brought up to date."""
 
-LINKS, WIDTH_OF_BUILDING, WIDTH = 16, 64, 4096
+LINKS, WIDTH_OF_BUILDING, WIDTH = 32, 128, 2048
 """Links of a node, nodes looked at when it is linked, and nodes looked at by a search.
 
 A fragment lies far from the whole functions, so a search has to be wide: with 16 links and a width of 1,024 the share

@@ -111,14 +111,13 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
             raise CorpusIndexError(
                 f"{self.folder}: damaged: vectors of {self.shape} components, the encoder's have {vector.size}"
             )
-        near = None if exact else self._proposed(vector, n)
         last, compared = -1, n
         nearest = []
-        if near is not None and self.graph is not None:
-            nearest = [file.rows.cosines(vector, file.rows.rows_of(near)) for file in self.visible()]
-            last = self.graph.last
         if exact:
             compared = self.weight
+        elif self.graph is not None and (near := self._proposed(vector, n)) is not None:
+            nearest = [file.rows.cosines(vector, file.rows.rows_of(near)) for file in self.visible()]
+            last = self.graph.last
         # the others: all, or those that were added since the graph was built
         for file in self.visible():
             if len(rows := file.rows.after(last)):
@@ -154,7 +153,7 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
     @property
     def connected(self) -> int:
         """Number of vectors in the graph; 0 without one."""
-        return 0 if self.graph is None else len(self.graph)
+        return len(self.graph or ())
 
     @property
     def weight(self) -> int:

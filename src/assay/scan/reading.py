@@ -412,10 +412,10 @@ def distinct_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-Pairs = Callable[[list[tuple[str, Any]]], object]
+MadeOfPairs = Callable[[list[tuple[str, Any]]], object]
 
 
-def parse_or_none(raw: bytes, pairs: Pairs | None = None) -> Any | None:  # noqa: ANN401  as above
+def parse_or_none(raw: bytes, pairs: MadeOfPairs | None = None) -> Any | None:  # noqa: ANN401  as above
     """Return the value of JSON, whose objects `pairs` makes; None for what is none."""
     try:
         return parse_json(raw, pairs)
@@ -423,7 +423,7 @@ def parse_or_none(raw: bytes, pairs: Pairs | None = None) -> Any | None:  # noqa
         return None
 
 
-def _object(line: bytes, pairs: Pairs | None = None) -> dict[str, Any] | None:
+def _object(line: bytes, pairs: MadeOfPairs | None = None) -> dict[str, Any] | None:
     value = parse_or_none(line, pairs)
     if value is None and not is_utf8(line):  # the rest of a row is read where a character of it is broken
         value = parse_or_none(line.decode("utf-8", "replace").encode(), pairs)

@@ -111,6 +111,7 @@ def agent_server(service: Service) -> "Server[Any]":
         tool = tools.get(params.name)
         if tool is None:
             return _error(f"tool: received {params.name!r}, expected {', '.join(tools)}")
+        # every refusal is a result with `is_error`: an error of the protocol would not reach the model that asked
         try:
             service.check_size(params.arguments or {})
             request = tool.request.model_validate(params.arguments or {})
@@ -139,6 +140,7 @@ class AgentRoute:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        # without sessions there is nothing that a caller could open and leave behind
         self.sessions = StreamableHTTPSessionManager(agent_server(service), json_response=True, stateless=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,6 +171,7 @@ class BoundedLines:
 
     def readline(self) -> str:
         """Return the next line with its end, "" at the end of the stream."""
+        # one byte more than the limit tells a line that is too long from one that just fits
         line = self._stream.readline(self._most + 1)
         if len(line) <= self._most:
             return line.decode("utf-8", "replace")

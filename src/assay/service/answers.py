@@ -62,6 +62,7 @@ def answer(index: Searchable, request: TraceRequest) -> TraceAnswer:
         raise AssayError(f"method: received {method!r}, expected {', '.join(methods)}: this index has no vectors")
     language = checked_language(request.language) if request.language else None
     settings = TraceSettings(Thresholds(min_confidence=request.min_confidence))
+    # a writer may commit between two look-ups: all of them see the index of one moment
     with index.snapshot():
         file = SourceText("your code", request.code, language)
         traced = trace_file(file, index, method=method, top=request.top, settings=settings)
@@ -89,6 +90,7 @@ def explanation(traced: TracedFile) -> str:
 
 def public_name(source: str) -> str:
     """Return the name of a source for callers of the service: of a folder or file its last part."""
+    # an address of the web names a source; a path would show callers the folders of this machine
     is_place = source.startswith(("/", "~", "\\\\")) or source[1:3] in {":\\", ":/"}
     return re.split(r"[\\/]", source.rstrip("/\\"))[-1] if is_place else source
 
@@ -96,6 +98,7 @@ def public_name(source: str) -> str:
 def licence_answer(request: LicenceRequest) -> LicenceAnswer:
     """Return the licence that a file states, and the families that it is in whatever is chosen."""
     licence = licence_of_file(None, request.code, None)
+    # a rule that denies a family fires where every choice that the licence leaves is in it
     families = [family for family in FAMILIES if read_rules([family]).deny(licence)]
     return LicenceAnswer(licence=licence, families=families)
 
@@ -132,6 +135,7 @@ def audit_report(runs: Path | None, request: AuditRequest) -> AuditAnswer:
 
 def _without_place(text: str, runs: Path) -> str:
     """Return a text without the place of the runs on this machine."""
+    # a folder that is given by a link is named in both ways
     for place in (runs, runs.resolve()):
         text = text.replace(f"{place}{os.sep}", "")
     return text

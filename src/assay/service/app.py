@@ -78,6 +78,7 @@ def create_app(
         docs_url=None,  # its pages fetch their scripts from elsewhere
         redoc_url=None,
     )
+    # what is added last is met first: a request is counted, then its host is checked, then its size
     app.add_middleware(
         BodyLimit, most=limits.body_bytes, seconds=limits.seconds, is_full=lambda: service.traces.is_full
     )
@@ -91,6 +92,7 @@ def create_app(
     if agents is not None:
         # POST alone: without sessions a GET would open a stream of events that nobody ever writes to or closes
         app.router.routes.append(Route("/mcp", agents, methods=["POST"]))
+    # files by name from the package alone: Starlette refuses what leads outside of the folder
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
     return app
 
@@ -119,6 +121,7 @@ async def unreadable(request: Request, error: HTTPException) -> Response:
 async def refused(request: Request, error: RequestValidationError) -> JSONResponse:
     """Answer in one line what a request lacks."""
     first = error.errors()[0]
+    # an entry holds the input of the caller too: only the fault and its place are passed on
     if first["type"] == "json_invalid":
         return JSONResponse({"detail": f"the body is not JSON: {first['ctx']['error']}, at {first['loc'][-1]}"}, 400)
     if first["loc"] == ("body",):

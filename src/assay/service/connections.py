@@ -105,7 +105,7 @@ class GuardedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
-        if self._address is None:
+        if self._address is None:  # it was refused, and never counted
             return
         self._stop_waiting()
         self._is_read()
@@ -166,6 +166,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     except OSError as error:
         raise AssayError(f"--host {host}: {error.strerror}; expected an address of this machine") from error
     with opened:
+        # a service that is started again does not wait for connections of the last one to be forgotten
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind(address)

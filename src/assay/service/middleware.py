@@ -57,6 +57,7 @@ class MetricsMiddleware:
         try:
             await self.app(scope, receive, noted)
         finally:
+            # a path that nobody serves is chosen by the caller: as a label it would grow without end
             route = scope.get("route")
             path = getattr(route, "path", "other")
             self.metrics.requests.labels(path, str(status)).inc()
@@ -83,6 +84,7 @@ class BodyLimit:
         if scope["path"] == TRACE and self.is_full():
             await JSONResponse({"detail": TOO_MANY}, 503, AGAIN)(scope, receive, send)
             return
+        # a body that says it is too large is refused unread; one that says nothing counts as none so far
         claimed = dict(scope["headers"]).get(b"content-length", b"0")
         read = int(claimed) if claimed.isdigit() and int(claimed) > self.most else 0
         begun = whole = late = False

@@ -51,10 +51,12 @@ class Readers:
         self._encoder = encoder
         self._of_thread = threading.local()
         self._opened: list[Searchable] = []
+        # else the first caller would wait for the compiler
         trace(WARMING, self.index(), method="winnowing")  # compiles the loops, and reports a broken index at once
 
     def index(self) -> Searchable:
         """Return the index of this thread."""
+        # a connection to the catalogue serves one question at a time: with one for each thread none waits
         opened: Searchable | None = getattr(self._of_thread, "index", None)
         if opened is None:
             opened = open_index(self._place, encoder=self._encoder)
@@ -121,6 +123,7 @@ class Service:
         Raises:
             HTTPException: with status 401.
         """
+        # compared in a time that does not depend on how much of it is right
         if self._token is not None and not secrets.compare_digest(token.encode(), self._token.encode()):
             raise HTTPException(401, "this service requires a token", {"WWW-Authenticate": "Bearer"})
 
@@ -130,6 +133,7 @@ class Service:
         Raises:
             HTTPException: with status 413.
         """
+        # JSON may hold half a character, which has no bytes of UTF-8 and is counted all the same
         if len(json_text(arguments, ensure_ascii=False).encode("utf-8", "surrogatepass")) > self.most_bytes:
             raise HTTPException(413, f"the request is larger than {self.most_bytes:,} bytes")
 

@@ -120,6 +120,7 @@ class PackageFolder:
         # an index that cannot be reached lists no old version either, so it has to list the new ones
         if not _lists_versions(name):
             return "pip finds no version of it"
+        # asked the other way round: any version that pip still finds with a limit of that day is older
         if _lists_versions(name, "--uploaded-prior-to", day.isoformat()):
             return f"it was uploaded before {day}"
         self.path.mkdir(parents=True, exist_ok=True)

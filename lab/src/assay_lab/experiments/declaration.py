@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay_lab.mappings import mapped
+
 SMOKE, FULL = "smoke", "full"
 WORK = "work"
 """Name of the folder among the data that an experiment may fill and continue from; the driver always gives one."""
@@ -24,7 +26,7 @@ SHARED_DATA = {
 
 def benchmark_data(*names: str) -> dict[str, str]:
     """Return name → how to get it, for benchmarks that several experiments need."""
-    return {name: SHARED_DATA[name] for name in names}
+    return mapped(SHARED_DATA.__getitem__, names)
 
 
 Data = Mapping[str, Path]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatch
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from pathlib import Path
 
 from assay.datasets import benchmark, is_benchmark
@@ -17,7 +18,7 @@ from assay_lab.experiments.papers import FAMILIES
 from assay_lab.testbed import Configuration
 
 ANY = ("*",)
-TESTBED_KEYS = frozenset(field.name for field in fields(Configuration))
+TESTBED_KEYS = frozenset(attributes(fields(Configuration), "name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def check_used(name: str, experiments: Sequence[Reproduction], bench: Bench) -> 
     if unused := without(bench.data, used):
         patterns = list(dict.fromkeys(chain.from_iterable(attributes(experiments, "takes"))))
         raise DataError(f"{name}: received --data {unused[0]}, expected {' or '.join(patterns) or 'no data'}")
-    most = [experiment.most_models(bench) for experiment in experiments]
+    most = list(map(methodcaller("most_models", bench), experiments))
     if None not in most and len(bench.models) > (largest := max(present(most))):
         words = f"at most {largest}"
         if not largest:

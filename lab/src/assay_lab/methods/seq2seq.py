@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from assay.errors import ModelError
 from assay.models import (
     Checkpoint,
     Decoding,
+    DecodingArguments,
     ModelSettings,
     TokenBudget,
     before_first,
@@ -88,16 +89,7 @@ class Seq2SeqModel:
         settings = {"dtype": str(self.checkpoint.model.dtype), "context": self.context, "kind": "seq2seq"}
         return model_digest(self.checkpoint.folders, self.checkpoint.tokenizer, settings)
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int,
-        temperature: float = 0.0,
-        top_p: float = 1.0,
-        stop: Sequence[str] = (),
-        seed: int = 0,
-    ) -> Iterator[str]:
+    def generate(self, prompts: Sequence[str], **how: Unpack[DecodingArguments]) -> Iterator[str]:
         """Outputs of the decoder in the order of `prompts`; see `assay.types.Generator`.
 
         Tokens with a meaning in the text, as the sentinels of T5, stay in the output.
@@ -105,11 +97,12 @@ class Seq2SeqModel:
         Raises:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
-        decoding = Decoding(max_new_tokens, temperature=temperature, top_p=top_p, stop=tuple(stop), seed=seed)
-        room = min(max_new_tokens, self.context - 1)
+        decoding = Decoding(**how)
+        room = min(decoding.max_new_tokens, self.context - 1)
+        seeds = stream_seeds(decoding.seed, prompts)
         work = [
             _Pair(index, source=ids, target=[], room=room, seed=own >> 1)
-            for index, (ids, own) in enumerate(zip(self._encode(prompts), stream_seeds(seed, prompts), strict=True))
+            for index, (ids, own) in enumerate(zip(self._encode(prompts), seeds, strict=True))
         ]
         yield from in_order(self.budget.run(work, lambda batch: self._generated(batch, decoding)))
 

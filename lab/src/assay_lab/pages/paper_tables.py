@@ -4,8 +4,10 @@ Commands are made from what each experiment declares, so a new experiment is on 
 weights is what lies in `lab/results`; what no command reproduces stands in the `paper.toml` of each paper.
 """
 
+import fnmatch
 from collections.abc import Iterator
-from fnmatch import fnmatch
+from functools import partial
+from itertools import chain
 
 from assay.datasets import benchmark, is_benchmark
 from assay_lab.columns import having
@@ -69,7 +71,10 @@ def data_of_paper(experiment: Reproduction) -> tuple[str, ...]:
     """Return the names of the data that a paper has in a table or figure; none where it makes its own texts."""
     if experiment.makes_texts:
         return ()
-    fitting = [name for name in paper(experiment.paper).data for each in experiment.takes if fnmatch(name, each)]
+    named = paper(experiment.paper).data
+    fitting = filter(
+        set(chain.from_iterable(map(partial(fnmatch.filter, named), experiment.takes))).__contains__, named
+    )
     return experiment.paper_data or tuple(fitting) or experiment.needs
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, starmap
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from pathlib import Path
 
 from safetensors import safe_open
@@ -292,7 +292,7 @@ def planned_data(experiments: Sequence[Reproduction], bench: Bench) -> dict[str,
             places |= dict.fromkeys(experiment.needs or experiment.paper_data, "to be named with --data")
         places |= own
     if experiments[0].paper not in FAMILIES:
-        for each in chain.from_iterable(own.configurations for own in testbed_benches(experiments, bench)):
+        for each in chain.from_iterable(attributes(testbed_benches(experiments, bench), "configurations")):
             places[f"members of {each.name}"] = each.data.path or each.data.source
             if each.mix.ratio:
                 limit = f", first {each.mix.limit:,} texts" if each.mix.limit else ""
@@ -303,7 +303,7 @@ def planned_data(experiments: Sequence[Reproduction], bench: Bench) -> dict[str,
 def testbed_benches(experiments: Sequence[Reproduction], bench: Bench) -> list[Bench]:
     """Return the benches of the experiments that train models."""
     trained = [each for each in experiments if not (each.audits and bench.scale == PAPER_SCALE)]
-    return [each.bench_of(bench) for each in trained]
+    return list(map(methodcaller("bench_of", bench), trained))
 
 
 def on_disk(place: str | Path) -> str | Missing:

@@ -33,7 +33,7 @@ from assay_lab.performance.vectors import fragments, rename
 NEAREST, GATE = 100, 400
 """Nearest that recall counts, and documents that a trace asks for."""
 AT_ONCE, STEP = 8192, 100_000
-WIDTHS = 2048, 4096, 8192
+WIDTHS = 1024, 2048, 4096
 """Nodes that a search looks at; the product's is among them."""
 Documents = NDArray[np.int64]
 

@@ -44,10 +44,10 @@ class Size:
     """Copies of a task, lots, doses, other functions, tasks seen and not, copies read, and all tasks (None: all)."""
 
     copies: int = 10
-    lots: int = 10
+    lots: int = 5
     doses: tuple[int, ...] = (1,)
     others: int = 100
-    tasks: tuple[tuple[int, int], ...] = ((12, 0), (40, 0), (70, 0), (20, 70))
+    tasks: tuple[tuple[int, int], ...] = ((12, 0), (40, 0), (12, 40))
     read: tuple[int, ...] = (5, 10)
     draws: int = 4000
     rows: int | None = None

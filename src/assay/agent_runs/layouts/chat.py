@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def _note_calls(record: StepRecord, place: str, message: Mapping[str, Any]) -> l
         record.call(place, key, tool=tool, arguments=arguments)
         has_calls = True
     keys: list[str] = []
-    for command in () if has_calls else _commands(message):
+    if has_calls:
+        return keys
+    for command in _commands(message):
         keys.append(f"{place} {len(keys)}")
         record.call(place, keys[-1], tool="bash", arguments={"command": command})
     return keys
@@ -56,14 +59,14 @@ def _commands(message: Mapping[str, Any]) -> list[str]:
     """Return the commands that the harness found in a message, or else the first one in its text."""
     actions = objects_of(mapping_or_empty(message.get("extra")).get("actions"))
     if actions:
-        return list(map(text_of, (action.get("command") for action in actions)))
+        return list(map(text_of, map(methodcaller("get", "command"), actions)))
     block = _BLOCK.search(text_of(message.get("content")))
     return list(filter(None, block.group(1, 3)))[:1] if block else []
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield id, tool and arguments of the calls of a message, in the forms of the chat and the responses API."""
-    own = [message] if message.get("type") == "function_call" else []
+    own = [message] * (message.get("type") == "function_call")
     for call in [*own, *objects_of(message.get("tool_calls")), *objects_of(message.get("output"))]:
         function = call.get("function")
         # inspect has the name of the function where others have an object

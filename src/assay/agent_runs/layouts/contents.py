@@ -3,14 +3,17 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.files import parse_json
 
 _SUFFIXES = (".gz", ".json", ".jsonl", ".traj", ".eval")
-_TEXT_KEYS = ("text", "content", "output", "thinking", "aggregated_output", "stdout")
-_TEXT_KEYS += ("file", "snippet", "result", "error", "message")
+_TEXT_KEYS = (
+    *("text", "content", "output", "thinking", "aggregated_output", "stdout"),
+    *("file", "snippet", "result", "error", "message"),
+)
 
 
 def text_of(content: object) -> str:
@@ -49,7 +52,7 @@ def names_in(path: Path) -> tuple[str, ...]:
     stem = path.name
     while stem.endswith(_SUFFIXES):
         stem = stem[: stem.rindex(".")]
-    return (stem, *(folder.name for folder in path.parents if folder.name))
+    return (stem, *filter(None, map(attrgetter("name"), path.parents)))
 
 
 def mapping_or_empty(value: object) -> Mapping[str, Any]:

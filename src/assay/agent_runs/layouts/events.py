@@ -1,6 +1,7 @@
 """Events of OpenHands: a row of `output.jsonl` is a run, whose history holds actions and observations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import chain, product
 from operator import itemgetter
 from pathlib import Path
@@ -14,6 +15,7 @@ from assay.agent_runs.layouts.contents import (
     string_or_none,
     text_of,
 )
+from assay.agent_runs.layouts.sessions import ELSEWHERE
 from assay.agent_runs.layouts.step_record import StepRecord
 from assay.agent_runs.run_values import AgentRun
 
@@ -29,7 +31,17 @@ _NOT_OF_THE_CALL = {
 }
 _DELEGATING = {"delegate", "task", "task_tool_set", "DelegateTool", "TaskTool"}
 _ACP, _ENDED = "ACPToolCallEvent", {"completed", "failed"}
-_NO_CALLS = {"null", "think", "finish", "message", "system", "recall", "agent_state_changed", "change_agent_state"}
+_NO_CALLS = {
+    "None",
+    "null",
+    "think",
+    "finish",
+    "message",
+    "system",
+    "recall",
+    "agent_state_changed",
+    "change_agent_state",
+}
 _NO_CALLS |= {"condensation", "condensation_request", "loop_recovery"}
 """Actions and observations that are no calls of a tool."""
 
@@ -38,27 +50,28 @@ def openhands(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
     """Return the run of a row of `output.jsonl`, of the versions before and after 1.0."""
     if not isinstance(content, Mapping) or "instance_id" not in content or not isinstance(content.get("history"), list):
         return None
-    history = content["history"]
+    rows = content["history"]
     # the oldest version writes pairs of action and observation
-    events = list(chain.from_iterable(history)) if history and isinstance(history[0], list) else history
+    events = list(chain.from_iterable(rows)) if rows and isinstance(rows[0], list) else rows
     name = str(content["instance_id"])
     report = content.get("report") or {}
     patch = (content.get("test_result") or {}).get("git_patch", content.get("git_patch"))
     prompts = [text_of(content.get("instruction")), *map(_prompt, events)]
-    record = StepRecord()
-    cut = f"the run ended with an error: {content['error']}"[:200] if content.get("error") else ""
-    if _note_events(record, events):
-        cut = cut or "the steps of a sub-agent are not in the file"
+    history = _History()
+    for number, event in enumerate(events):
+        history.note(f"history[{number}]", event)
+    history.note_open_calls()
+    cut = f"the run ended with an error: {content.get('error')}"[:200] * bool(content.get("error"))
     return [
         AgentRun(
             name=name,
             layout="OpenHands",
             tasks=(name,),
             prompt="\n".join(filter(None, prompts)),
-            steps=record.steps,
+            steps=history.record.steps,
             submission=string_or_none(patch),
             solved=outcome_of(report.get("resolved")),
-            cut=cut,
+            cut=cut or ELSEWHERE * history.delegates,
         )
     ]
 
@@ -70,37 +83,53 @@ def _prompt(event: Mapping[str, Any]) -> str:
     return text_of((event.get("llm_message") or {}).get("content")) or text_of((event.get("args") or {}).get("content"))
 
 
-def _note_events(record: StepRecord, events: Iterable[Mapping[str, Any]]) -> bool:
-    """Note the events of a history, and return True where a sub-agent worked whose events are elsewhere."""
-    last = command = ""
-    delegates = False
-    states: dict[str, dict[str, Any]] = {}
-    for number, event in enumerate(events):
-        place, key = f"history[{number}]", str(event.get("tool_call_id") or event.get("cause") or "")
+@dataclass(slots=True)
+class _History:
+    """A history while its events are read.
+
+    Attributes:
+        record: of the steps.
+        delegates: True where a sub-agent worked whose events are elsewhere.
+    """
+
+    record: StepRecord = field(default_factory=StepRecord)
+    delegates: bool = False
+    _last: str = ""
+    _command: str = ""
+    _open: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def note(self, place: str, event: Mapping[str, Any]) -> None:
+        """Note an event."""
+        key = str(event.get("tool_call_id") or event.get("cause") or "")
         tool, observed = str(event.get("tool_name") or event.get("action")), event.get("observation")
         kind = observed if isinstance(observed, str) else tool
         if event.get("kind") == _ACP:
             # several events tell of one call: what is null in a later one stands in an earlier one
-            states.setdefault(key, {}).update(filter(itemgetter(1), event.items()))
+            self._open.setdefault(key, {}).update(filter(itemgetter(1), event.items()))
             if event.get("status") in _ENDED:
-                _note_acp(record, place, states.pop(key))
+                _note_acp(self.record, place, self._open.pop(key))
         elif kind in _NO_CALLS:
-            continue
+            return
         elif _is_output(event):
-            output = observed if isinstance(observed, Mapping) else event.get("content") or event.get("error")
-            record.answer(place, key if record.waits_for(key) else last, output)
-        elif tool != "None" and event.get("source") != "user":
-            last = str(event.get("tool_call_id") or event.get("id"))
-            arguments = _arguments(event)
-            # an empty command asks for the rest of the last output
-            command = arguments.get("command") or command
-            if "command" in arguments:
-                arguments["command"] = command
-            record.call(place, last, tool=tool, arguments=arguments)
-            delegates |= "tool_name" in event and tool in _DELEGATING
-    for key, state in states.items():
-        _note_acp(record, f"call {key}", state)
-    return delegates
+            output = mapping_or_empty(observed) or event.get("content") or event.get("error")
+            self.record.answer(place, key if self.record.waits_for(key) else self._last, output)
+        elif event.get("source") != "user":
+            self._note_call(place, tool, event)
+
+    def _note_call(self, place: str, tool: str, event: Mapping[str, Any]) -> None:
+        arguments = _arguments(event)
+        # an empty command asks for the rest of the last output
+        self._command = arguments.get("command") or self._command
+        if "command" in arguments:
+            arguments["command"] = self._command
+        self._last = str(event.get("tool_call_id") or event.get("id"))
+        self.record.call(place, self._last, tool=tool, arguments=arguments)
+        self.delegates |= "tool_name" in event and tool in _DELEGATING
+
+    def note_open_calls(self) -> None:
+        """Note the calls that have not ended."""
+        for key, state in self._open.items():
+            _note_acp(self.record, f"call {key}", state)
 
 
 def _is_output(event: Mapping[str, Any]) -> bool:

@@ -6,7 +6,8 @@ The events that both print as JSON lines are read too, and the files of Claude C
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from operator import itemgetter
+from itertools import product
+from operator import attrgetter, itemgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class _Session:
     def run(self, path: Path, agents: int) -> list[AgentRun]:
         """Return the session as a run; `agents` is the number of sub-agents whose steps were read."""
         names, steps = names_in(path), self.record.steps
-        if agents < sum(step.tool in _DELEGATING for step in steps):
+        if agents < sum(map(_DELEGATING.__contains__, map(attrgetter("tool"), steps))):
             self.cut = self.cut or ELSEWHERE
         return [
             AgentRun(
@@ -77,18 +78,20 @@ def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN
     main = f"{content[0].get('sessionId')}.jsonl"
     if path.name.startswith("agent-") and any((folder / main).exists() for folder in folders):
         return []
-    session, agents, seen = _Session("Claude Code"), set(), set()
+    session = _Session("Claude Code")
+    agents: set[object] = set()
+    seen: set[tuple[object, object]] = set()
     for place, row in _with_subagents(path, content):
-        agent = row.get("agentId") or row.get("parent_tool_use_id") or (place if row.get("isSidechain") else None)
-        agents |= {agent} - {None}
+        agent = row.get("agentId") or row.get("parent_tool_use_id") or place * bool(row.get("isSidechain"))
+        agents |= {agent} - {""}
         parts = mapping_or_empty(row.get("message")).get("content")
         keys = {(part.get("type"), part.get("id") or part.get("tool_use_id")) for part in objects_of(parts)}
         # the progress of a sub-agent repeats the lines of its own file
-        if any(key for _, key in keys) and keys <= seen:
+        if any(map(itemgetter(1), keys)) and keys <= seen:
             continue
         seen |= keys
         session.enter(row.get("cwd"))
-        _note_row(session, place, row, parts, is_of_user=agent is None)
+        _note_row(session, place, row, parts, is_of_user=not agent)
     return session.run(path, len(agents))
 
 
@@ -103,9 +106,9 @@ def _note_row(session: _Session, place: str, row: Mapping[str, Any], parts: obje
         session.prompt(text_of(parts))
     else:
         # an output that the message leaves out stands beside it
-        left_out = {"content": result} if result and len(objects_of(parts)) == 1 else {}
-        filled = (part if text_of(part.get("content")) else {**part, **left_out} for part in objects_of(parts))
-        session.record.parts(place, list(filled))
+        if result and isinstance(parts, list) and len(parts) == 1 and not text_of(parts[0].get("content")):
+            parts = [{**parts[0], "content": result}]
+        session.record.parts(place, parts)
 
 
 def _with_subagents(path: Path, content: Iterable[Mapping[str, Any]]) -> Iterator[_PlacedRow]:
@@ -118,7 +121,8 @@ def _with_subagents(path: Path, content: Iterable[Mapping[str, Any]]) -> Iterato
         # a file that compacts the context repeats the session
         if beside and "compact" not in file.name and session in {file.parent.parent.name, beside[0].get("sessionId")}:
             rows += _timed(beside, f" of {file.name}")
-    yield from (_inner(place, row) for _, place, row in sorted(rows, key=itemgetter(0)))
+    for _, place, row in sorted(rows, key=itemgetter(0)):
+        yield _inner(place, row)
 
 
 def _timed(rows: Iterable[Mapping[str, Any]], suffix: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -150,7 +154,7 @@ def codex(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN401  J
         return None
     session = _Session("Codex")
     # a session tells its calls twice, as items and as events; what an agent prints may have events alone
-    has_items = any(_is_call(_payload(row)) for row in content if row.get("type") == "response_item")
+    has_items = "response_item" in map(methodcaller("get", "type"), content)
     for number, row in enumerate(content, 1):
         item = _payload(row)
         session.enter(item.get("cwd"))
@@ -186,10 +190,10 @@ def _note_printed(session: _Session, place: str, item: Mapping[str, Any]) -> Non
     if kind not in _PRINTED_ITEMS:
         return
     changes = objects_of(item.get("changes"))
-    texts = [str(change[name]) for change in changes for name in _CHANGES if name in change]
+    texts = [change[name] for change, name in product(changes, _CHANGES) if isinstance(change.get(name), str)]
     if kind == "file_change" and not texts:
         session.cut = "the file names the files that the agent changed, not what it wrote"
-    path = " ".join(str(change.get("path")) for change in changes)
+    path = " ".join(map(str, map(methodcaller("get", "path"), changes)))
     stated = item.get("arguments") or item.get("command") or {"path": path or None, "query": item.get("query")}
     arguments = arguments_of(stated) | {"text": "\n".join(texts)}
     session.record.call(place, place, tool=str(item.get("tool") or kind), arguments=arguments)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, filterfalse
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +121,16 @@ class _Parts:
             if entry.get("is_copied_context"):
                 continue
             results = objects_of(mapping_or_empty(entry.get("observation")).get("results"))
-            for result in results:
-                references = result.get("subagent_trajectory_ref")
-                for reference in objects_of([references] if is_mapping(references) else references):
-                    key = str(_key(reference))
-                    part = within.pop(key, None) or self._beside(reference.get("trajectory_path"), ELSEWHERE)
-                    yield from self.steps(part, f" of {key}")
+            for reference in chain.from_iterable(map(_references, results)):
+                key = str(_key(reference))
+                part = within.pop(key, None) or self._beside(reference.get("trajectory_path"), ELSEWHERE)
+                yield from self.steps(part, f" of {key}")
             for step in _steps_of(f"step_id {entry.get('step_id', number)}{suffix}", entry, results):
                 # without keystrokes a terminal shows what is left of the last ones
                 keystrokes = step.arguments.get("keystrokes", "").strip() or keystrokes
-                waits = "keystrokes" in step.arguments
-                yield replace(step, arguments={**step.arguments, "keystrokes": keystrokes}) if waits else step
+                if "keystrokes" in step.arguments:
+                    step = replace(step, arguments={**step.arguments, "keystrokes": keystrokes})  # noqa: PLW2901
+                yield step
         for key, part in within.items():
             yield from self.steps(part, f" of {key}")
         if following := content.get("continued_trajectory_ref"):
@@ -146,6 +146,12 @@ class _Parts:
                 return mapping_or_empty(parse_json((self.path.parent / file).read_text("utf-8")))
         self.missing = self.missing or otherwise
         return {}
+
+
+def _references(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the references of a result to the trajectories of sub-agents: a list, or a single one."""
+    references = result.get("subagent_trajectory_ref")
+    return objects_of(references) or objects_of([references])
 
 
 def _key(part: Mapping[str, Any]) -> object:
@@ -170,12 +176,12 @@ def _steps_of(place: str, entry: Mapping[str, Any], results: list[Mapping[str, A
         else:
             record.answer(place, str(key), result.get("content"))
     text = "\n".join(filter(None, untitled))
-    waiting = [step for step in record.steps if not step.is_recorded]
+    waiting = list(filterfalse(attrgetter("is_recorded"), record.steps))
     if not text:
         yield from record.steps
     elif waiting or not calls:
         # terminus sends keystrokes to one terminal and reads its screen: no result names its call
-        yield from (step for step in record.steps if step.is_recorded)
+        yield from filter(attrgetter("is_recorded"), record.steps)
         yield _of_screen(place, waiting, text) if waiting else _of_message(place, entry, text)
     else:
         record.text(place, text)
@@ -184,8 +190,9 @@ def _steps_of(place: str, entry: Mapping[str, Any], results: list[Mapping[str, A
 
 def _of_screen(place: str, calls: list[Step], text: str) -> Step:
     """Return the step that several calls make, whose outputs are one text."""
-    names = dict.fromkeys(chain.from_iterable(call.arguments for call in calls))
-    arguments = {name: "\n".join(filter(None, (call.arguments.get(name) for call in calls))) for name in names}
+    arguments: dict[str, str] = {}
+    for name, text_of_call in chain.from_iterable(map(dict.items, map(attrgetter("arguments"), calls))):
+        arguments[name] = f"{arguments.get(name, '')}\n{text_of_call}".strip("\n")
     return Step(place, tool=calls[0].tool, arguments=arguments, output=text)
 
 

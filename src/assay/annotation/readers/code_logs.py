@@ -12,7 +12,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from assay.annotation.log_file import LogFile, values_at
+from assay.annotation.log_file import LogFile, first_object, values_at
 from assay.annotation.outcomes import day_of, outcome_at, status_at
 from assay.annotation.readers.attempts import Attempts
 from assay.annotation.readers.columns import check_paths, field_text
@@ -57,7 +57,7 @@ def read_evalplus(file: LogFile, columns: LogColumns) -> TaskLog | None:
 def _first_attempt(entries: object) -> Mapping[str, Any]:
     """Return the first attempt, or the first entry of EvalPlus 0.1, which has all attempts; empty for neither."""
     first = values_at(entries, "[]")[:1]
-    return _first_object(values_at(first, "[].0") or first)
+    return first_object(values_at(first, "[].0") or first)
 
 
 def _present(attempts: Sequence[Any], place: str) -> Sequence[Any]:
@@ -99,7 +99,7 @@ def _beside(file: LogFile, ending: str, other: str) -> tuple[StatedScore, ...]:
     """Return pass@1 that a file with another ending states, in an object or in the first one of a list."""
     path = file.path.with_name(file.path.name.replace(ending, other))
     content = path != file.path and file.beside(path)
-    first = _first_object(content if isinstance(content, list) else [content])
+    first = first_object([content]) or first_object(content or ())
     if "pass@1" not in first:
         return ()
     return (StatedScore(float(first["pass@1"]), str(path)),)
@@ -133,18 +133,18 @@ def _problem(row: Mapping[str, Any], columns: LogColumns) -> str:
 
 
 def _statement(row: Mapping[str, Any], columns: LogColumns) -> str:
-    return field_text(row, columns.text, "question_content" if "question_content" in row else "code")
+    return field_text(row, columns.text, next(filter(row.__contains__, ("question_content", "code")), ""))
 
 
 def read_bigcode(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read `logs.json` of bigcode-evaluation-harness, {number: [[attempt, outcome], …]}, or its stated score."""
     stated = []
-    for score in file.fields.values() if "config" in file.fields else ():
-        if isinstance(score, dict) and "pass@1" in score:
+    for score in file.fields.values():
+        if "config" in file.fields and isinstance(score, dict) and "pass@1" in score:
             stated.append(StatedScore(float(score["pass@1"]), str(file.path)))
     if stated:
         return TaskLog("bigcode-evaluation-harness", (), tuple(stated))
-    if "passed" not in _first_object(values_at(file.fields, "[].0.1")):
+    if "passed" not in first_object(values_at(file.fields, "[].0.1")):
         return None
     results = []
     for name, attempts in file.fields.items():
@@ -154,16 +154,10 @@ def read_bigcode(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     return TaskLog("bigcode-evaluation-harness", tuple(results))
 
 
-def _first_object(values: Sequence[object]) -> Mapping[str, Any]:
-    """Return the first value where it is an object, else an empty one."""
-    first = next(iter(values), None)
-    return first if isinstance(first, dict) else {}
-
-
 def read_predictions(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read predictions, which have no outcomes; rows of HumanEval's own harness have them in `passed`."""
     rows = file.rows or list(file.fields.values())  # swebench also takes one object, id → prediction
-    names = rows[0].keys() if rows and isinstance(rows[0], dict) else set()
+    names = first_object(rows).keys()
     is_code = "task_id" in names and bool({"solution", "completion"} & names)
     if not is_code and not {"instance_id", "model_patch"} <= names:
         return None

@@ -1,6 +1,8 @@
 """The reader of any table or JSON by the paths of its fields, and of the fields that rows share."""
 
 from collections.abc import Mapping
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 from assay.annotation.log_file import LogFile, first_text, values_at
@@ -21,14 +23,14 @@ def read_columns(file: LogFile, columns: LogColumns) -> TaskLog:
     """
     if columns.id is None:
         raise DataError("received --columns outcome without an id; expected --columns id=PATH,outcome=PATH")
-    rows = file.rows or ([file.fields] if file.fields else [])
+    rows = file.rows or [file.fields] * bool(file.fields)
     if not rows:
         raise DataError(f"{file.path}: no rows; expected a table, JSON lines or JSON")
     used = columns.paths
     results: list[TaskResult] = []
     for number, row in enumerate(rows, 1):
         place = f"{file.path}: row {number}"
-        fields = {name: values_at(row, path) for name, path in used.items()}
+        fields = dict(zip(used, map(partial(values_at, row), used.values()), strict=True))
         for name, values in fields.items():
             if not values:
                 check_nested([row], used[name], place)
@@ -79,6 +81,6 @@ def check_paths(file: LogFile, columns: LogColumns) -> frozenset[str]:
     """
     used = columns.paths
     for path in used.values():
-        if not any(values_at(row, path) for row in file.rows):
+        if not any(map(values_at, file.rows, repeat(path))):
             check_nested(file.rows, path, str(file.path))
     return frozenset(used)

@@ -8,6 +8,7 @@ OpenCompass      `results/MODEL/BENCHMARK.json` with details
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import methodcaller
 from typing import Any
 
 from assay.annotation.log_file import LogFile, first_text, values_at
@@ -29,7 +30,7 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
     if not {"doc_id", "doc"} <= file.row_names:
         return None
     rows = file.rows
-    filters = list(dict.fromkeys(row.get("filter") for row in rows))
+    filters = list(dict.fromkeys(map(methodcaller("get", "filter"), rows)))
     requested, chosen = _metric_and_filter(columns.metric, filters)
     text = columns.text or _usual(rows[0], PROMPT_COLUMNS) or "arguments"
     name = columns.id or _usual(rows[0], ID_COLUMNS) or "doc_id"
@@ -79,7 +80,7 @@ def _is_mean(content: Mapping[str, Any], task: str, metric: str) -> bool:
 def _usual(row: Mapping[str, Any], columns: Sequence[str]) -> str | None:
     """Return the first of these columns that the document of a row has, as a nested one; None without any."""
     usual = usual_column(columns, tuple(row["doc"]))
-    return f"doc.{usual}" if usual else None
+    return usual and f"doc.{usual}"
 
 
 def read_lighteval(file: LogFile, columns: LogColumns) -> TaskLog | None:
@@ -181,7 +182,7 @@ def read_opencompass(file: LogFile, columns: LogColumns) -> TaskLog | None:
 
 def _prompt(prompt: object) -> str:
     """Return the text of a prompt, which may be a list of messages."""
-    return "\n".join(values_at(prompt, "[].prompt")) if isinstance(prompt, list) else first_text(prompt)
+    return "\n".join(values_at(prompt, "[].prompt")) or first_text(prompt)
 
 
 def _opencompass_score(file: LogFile) -> Iterator[StatedScore]:

@@ -1,6 +1,8 @@
 """The reader of inspect's logs, `.eval` and `.json`, through inspect_ai itself."""
 
 import math
+from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 from assay.annotation.log_file import LogFile, first_text, values_at
@@ -36,7 +38,7 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
             name = next(iter(values_at(dumped[-1], columns.id)), name)
         attempts.add(name, text, values, problem=_problem(sample, is_scored=bool(values)))
     for path in places.values():
-        if not any(values_at(row, path) for row in dumped):
+        if not any(map(values_at, dumped, repeat(path))):
             check_nested(dumped, path, str(file.path))
     metric = attempts.choose(columns.metric)
     if log.status != "success":
@@ -45,7 +47,7 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
 
 
 def _input(sample: Any) -> str:  # noqa: ANN401
-    return sample.input if isinstance(sample.input, str) else "\n".join(message.text for message in sample.input)
+    return sample.input if isinstance(sample.input, str) else "\n".join(map(attrgetter("text"), sample.input))
 
 
 def _problem(sample: Any, *, is_scored: bool) -> str | None:  # noqa: ANN401

@@ -6,6 +6,7 @@ Pro          `eval_results.json`: {id: true or false}
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from assay.annotation.log_file import LogFile
@@ -49,7 +50,7 @@ _LISTS = ("submitted", "resolved", "unresolved", "error", "empty_patch")
 
 def read_single_reports(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read the reports of single instances of SWE-bench, {id: {"resolved": …}}: a file, or all files of a folder."""
-    files = [LogFile(path) for path in sorted(file.path.rglob("report.json"))] if file.path.is_dir() else [file]
+    files = list(map(LogFile, sorted(file.path.rglob("report.json")))) or [file]
     results: list[TaskResult] = []
     for each in files:
         first = next(iter(each.fields.values()), None)
@@ -57,7 +58,7 @@ def read_single_reports(file: LogFile, _columns: LogColumns) -> TaskLog | None:
             if each is file:
                 return None
             raise DataError(f"{each.path}: received no report of an instance, expected {{id: {{'resolved': …}}}}")
-        results += [_instance(name, entry, each) for name, entry in each.fields.items()]
+        results += map(partial(_instance, file=each), each.fields, each.fields.values())
     return TaskLog("SWE-bench", tuple(results)) if results else None
 
 
@@ -65,7 +66,7 @@ def _instance(name: str, entry: Mapping[str, Any], file: LogFile) -> TaskResult:
     if not isinstance(entry["resolved"], bool):
         raise DataError(f"{file.path}: {name}: received resolved {entry['resolved']!r:.40}, expected true or false")
     missing = entry.get("patch_is_None") or entry.get("patch_exists") is False
-    return TaskResult(name, correct=float(entry["resolved"]), problem=EMPTY if missing else None)
+    return TaskResult(name, correct=float(entry["resolved"]), problem=EMPTY * bool(missing) or None)
 
 
 def read_outcomes_by_id(file: LogFile, _columns: LogColumns) -> TaskLog | None:

@@ -71,7 +71,7 @@ def read_every_eval_ever(file: LogFile, columns: LogColumns) -> TaskLog | None:
             name = values_at(row, columns.id or "sample_id")[0]
             text = field_text(row, columns.text, "input.raw")
             attempts.add(
-                name, text, {chosen: row["evaluation"]["score"]}, problem="errored" if row.get("error") else None
+                name, text, {chosen: row["evaluation"]["score"]}, problem="errored" * bool(row.get("error")) or None
             )
     return attempts.log("every_eval_ever", chosen, stated=_whole_score(file, chosen), columns=used)
 

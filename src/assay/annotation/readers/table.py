@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
-from assay.annotation.log_file import LogFile
+from assay.annotation.log_file import LogFile, first_object
 from assay.annotation.readers.code_logs import (
     read_bigcode,
     read_bigcodebench,
@@ -77,17 +78,17 @@ def read_task_results(
         MissingExtra: an inspect log without inspect_ai.
     """
     logs = [_read(LogFile(path), columns) for path in paths]
-    read = frozenset[str]().union(*(log.columns for log in logs))
+    read = frozenset[str]().union(*map(attrgetter("columns"), logs))
     for name, value in asdict(columns).items():
         if value is not None and name not in read:
             option = "--metric" if name == "metric" else f"--columns {name}"
-            harnesses = ", ".join(log.harness for log in logs)
+            harnesses = ", ".join(map(attrgetter("harness"), logs))
             raise DataError(f"received {option}, which the results of {harnesses} have no use for; expected none")
     for log in logs:
         for sentence in log.notes:
             note(sentence)
     check_stated(logs)
-    tasks = merge_results(tuple(chain.from_iterable(log.results for log in logs)))
+    tasks = merge_results(tuple(chain.from_iterable(map(attrgetter("results"), logs))))
     if not tasks:
         raise DataError(f"{', '.join(map(str, paths))}: no task in it, expected {EXPECTED}")
     by_problem: dict[str, list[str]] = {}
@@ -124,5 +125,5 @@ def _description(file: LogFile) -> str:
         return "a folder without reports of instances"
     if file.fields:
         return f"an object with {', '.join(list(file.fields)[:MOST_FIELDS])}"
-    first = list(file.rows[0])[:MOST_FIELDS] if file.row_names else []
+    first = list(first_object(file.rows))[:MOST_FIELDS]
     return f"rows with {', '.join(map(str, first)) or 'nothing'}"

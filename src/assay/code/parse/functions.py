@@ -159,7 +159,10 @@ def _python_definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str
 def _statement_start(text: str, fragment: Fragment, statement: ast.stmt) -> int:
     """Return where a statement starts, its decorators included; the syntax tree does not count those to it."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return text.rindex("@", 0, fragment.start(decorators[0])) if decorators else fragment.start(statement)
+    if not decorators:
+        return fragment.start(statement)
+    # the node of a decorator begins behind its @, which may have space or a comment between
+    return text.rindex("@", 0, fragment.start(decorators[0]))
 
 
 def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
@@ -174,7 +177,9 @@ def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
     # a colon inside a hint, a lambda or a string lies before the end of one of these parts
     at = max(map(fragment.end, parts), default=fragment.start(node))
     while text[at] != ":":
-        at = text.index("\n", at) if text[at] == "#" else at + 1
+        if text[at] == "#":
+            at = text.index("\n", at)
+        at += 1
     return at
 
 

@@ -43,6 +43,7 @@ class Fragment:
         """Return the offset in the text of a row, counted from 1, and a column, counted in bytes of UTF-8."""
         start = self.starts[row - 1]
         if not self.source.isascii():
+            # so many bytes are at most so many characters: what stands behind them does not matter
             line = self.source[start : start + column]
             if not line.isascii():
                 column = len(line.encode()[:column].decode())
@@ -62,6 +63,7 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
     """Return the expression that stands in the text there, with its positions; None where there is none."""
     source = f"({text[start:end]})"  # in parentheses it may go over several lines, as within an f-string
     try:
+        # the opening parenthesis moves everything by one
         return python_expression(source), Fragment(source, start - 1)
     except (SyntaxError, ValueError):
         return None

@@ -128,6 +128,7 @@ def syntax_tree(text: str, grammar: str, hidden: Sequence[tuple[int, int]] = ())
     tree = raw_tree(encoded, grammar)
     if tree.root_node.has_error:
         raise Unparsable(f"line {_first_error(tree.root_node)}")
+    # tree-sitter counts bytes; in ASCII they are the characters
     offsets = None if text.isascii() else characters_before(encoded)
     return Tree(text, root=_nodes(tree, offsets), shape=str(tree.root_node), hidden=tuple(hidden))
 

@@ -8,7 +8,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, count, filterfalse, islice, permutations, product, repeat
+from itertools import chain, compress, count, filterfalse, islice, permutations, product, repeat
 from operator import ne
 from pathlib import Path
 from typing import Protocol
@@ -62,6 +62,7 @@ CLOSE = _close_synonyms(_LISTS["close"])
 """Word → words that say the same, so that prose around a name stays true."""
 LOCAL = _close_synonyms(_LISTS["close"] + _LISTS["local"])
 """The same for names of which prose says nothing."""
+SHORT_FORMS = frozenset(chain.from_iterable((word, f"{word}s") for word in (*WORDS_BY_PART["abbreviation"], "substr")))
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
 
@@ -176,10 +177,12 @@ class ClosePool:
 
     Attributes:
         public: names that prose, examples or callers use; the synonyms of others are less close.
+        prose: names that prose uses as words, which are not abbreviated.
         size: number of candidates of a name at most.
     """
 
     public: frozenset[str] = frozenset()
+    prose: frozenset[str] = frozenset()
     size: int = CANDIDATES
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
@@ -188,7 +191,8 @@ class ClosePool:
             return _others(map(str.upper, LETTERS) if name.isupper() else LETTERS, name)
         split_name = identifier(name)
         own, close = split_name.lowered, CLOSE if name in self.public else LOCAL
-        choices = [(word, *close.get(word, ())) for word in own]
+        short = SHORT_FORMS if name in self.prose else frozenset()
+        choices = [(word, *filterfalse(short.__contains__, close.get(word, ()))) for word in own]
         # a word twice, as in `pattern_pattern`, says less than the name did
         combined = islice(product(*choices), COMBINATIONS)
         drawn = [words for words in combined if len(set(words)) >= len(set(own))]
@@ -389,7 +393,9 @@ class SampledNames:
 
 def _written(reply: str | Rejected, space: str) -> str | None:
     """Return the name with which a continuation begins; None where it begins with something else or breaks off."""
-    match = None if isinstance(reply, Rejected) else _NAME.match(reply.removeprefix(space))
+    if isinstance(reply, Rejected):
+        return None
+    match = _NAME.match(reply.removeprefix(space))
     return match and match[0]
 
 

@@ -17,7 +17,7 @@ import symtable
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, count, pairwise
+from itertools import compress, count, pairwise, starmap
 from operator import ne
 from typing import Any
 
@@ -137,7 +137,8 @@ def _split(text: str) -> list[str]:
 
 def _beyond(changed: set[tuple[str, str]], renaming: Pairs) -> str | None:
     wrong = changed - renaming
-    return f"{min(wrong)[0]} became {min(wrong)[1]}" if wrong else None
+    # the first one by name, so that the message does not depend on the order of a set
+    return next(starmap("{} became {}".format, sorted(wrong)), None)
 
 
 # syntax

@@ -93,6 +93,7 @@ def written_variants(
     engine_of(language)  # raises for a language without variants, even where there are no texts
     title = LANGUAGES[language].title
     drafts = [_Draft(text, n=n, language=language, kinds=kinds, keep=keep) for text in texts]
+    # -(-n // m) is n / m rounded up
     for turn in range(rounds * -(-n // VERSIONS)):
         lacking = [draft for draft in drafts if draft.lacks_variants]
         if not lacking:
@@ -120,7 +121,9 @@ class _Draft:
         self.variants: dict[str, Variant] = {}
         self.rejections: Counter[str] = Counter()
         self.replies = 0
-        self.refused = self.analysis.refused or (None if self.names else "no identifiers to rename")
+        self.refused = self.analysis.refused
+        if not self.names:
+            self.refused = self.refused or "no identifiers to rename"
         if not self.refused:
             try:
                 self.verifier = engine.verifier(text)

@@ -343,4 +343,4 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the caller's umask: the user inside reads them
+        path.chmod(0o644 | 0o111 * path.is_dir())  # whatever the caller's umask: the user inside reads them

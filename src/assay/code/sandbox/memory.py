@@ -121,7 +121,8 @@ def _has_scopes() -> bool:
 
 
 def _scope(command: Sequence[str], limit: int) -> list[str]:
-    manager = [] if os.geteuid() == 0 else ["--user"]
+    # the manager of the system limits memory for root, that of the session for everybody else
+    manager = ["--user"] * (os.geteuid() != 0)
     properties = [f"--property=MemoryMax={limit}", "--property=MemorySwapMax=0"]
     program = shutil.which("systemd-run") or "systemd-run"
     return [program, *manager, "--scope", "--quiet", "--collect", *properties, "--", "/usr/bin/env", "-i", *command]

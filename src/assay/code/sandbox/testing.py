@@ -192,7 +192,9 @@ def failure_of(program: str, *, limits: Limits | None = None, packages: Sequence
         SandboxUnavailable: see `run_python`.
     """
     execution = run_python(program, packages=packages, limits=limits or DEFAULT_LIMITS)
-    if execution.timed_out or execution.signal is not None:
-        return "it took too long" if execution.timed_out else f"signal {execution.signal} ended it"
-    lines = execution.stderr.strip().splitlines()
-    return lines[-1] if lines else f"exit code {execution.exit_code}"
+    if execution.timed_out:
+        return "it took too long"
+    if execution.signal is not None:
+        return f"signal {execution.signal} ended it"
+    # the last line of a traceback names the exception
+    return next(reversed(execution.stderr.strip().splitlines()), f"exit code {execution.exit_code}")

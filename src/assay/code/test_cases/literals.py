@@ -107,7 +107,8 @@ class Style:
             inner = self.comma.join(map(self.written, value))
             if isinstance(value, list):
                 return f"[{inner}]"
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
+            # brackets around one value only group it: the comma makes the tuple
+            return f"({inner}{',' * (len(value) == 1)})"
         if isinstance(value, dict):
             pairs = [f"{self.written(key)}{self.colon}{self.written(item)}" for key, item in value.items()]
             return f"{{{self.comma.join(pairs)}}}"
@@ -117,6 +118,7 @@ class Style:
 
     def _string(self, value: str) -> str:
         usual = repr(value)
+        # a quote inside would need other escapes: then Python's own choice stands
         if usual[0] == self.quote or self.quote in value or usual[0] in value:
             return usual
         return f"{self.quote}{usual[1:-1]}{self.quote}"

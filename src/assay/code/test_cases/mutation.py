@@ -152,7 +152,9 @@ def _like(word: str, draw: random.Random) -> str:
     new = draw.choice(WORDS_BY_PART["noun"])
     if word.isupper():
         return new.upper()
-    return new.capitalize() if word[0].isupper() else new
+    if word[0].isupper():
+        return new.capitalize()
+    return new
 
 
 def _few_letters(value: str, draw: random.Random) -> str:

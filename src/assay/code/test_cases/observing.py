@@ -25,11 +25,14 @@ SLOW = "the original takes too long"
 NO_LITERAL = "its output is not a literal"
 DIFFERS = "two runs gave different outputs"
 
+# Python reads its hash seed when it starts (PYTHONHASHSEED), so the sandbox starts it once more
 _LAUNCH = """
 import os, sys
 environment = {**os.environ, "PYTHONHASHSEED": sys.argv[1]}
 os.execve(sys.executable, [sys.executable, "-s", "-S", "-B", "observe.py"], environment)
 """
+# ITIMER_PROF counts processor time, so a busy machine ends nothing; the timer repeats, for code that catches the first
+# exception; each solution has a process of its own, and the answers a descriptor that it does not know
 _DRIVER = """
 import ast, json, os, signal, sys
 
@@ -173,6 +176,7 @@ def _agreed(questions: Sequence[SolutionInputs]) -> Iterator[tuple[Outcome, ...]
 def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_program: bool) -> Outcome:
     if first is None or second is None:  # the whole process was ended
         return Outcome(reason=SLOW)
+    # one slow run of two is slow, whatever the other one gave
     for kind, reason in (("slow", SLOW), ("raises", RAISES), ("no literal", NO_LITERAL)):
         if kind in (first[0], second[0]):
             return Outcome(reason=reason)
@@ -182,6 +186,7 @@ def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_p
             value, other = python_literal(value), python_literal(other)
         except REFUSALS:  # output of the sandbox is not trusted
             return Outcome(reason=NO_LITERAL)
+    # 1, 1.0 and True are equal to Python, and different outputs to a reader
     return Outcome(value) if type(value) is type(other) and value == other else Outcome(reason=DIFFERS)
 
 

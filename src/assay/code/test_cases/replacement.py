@@ -78,6 +78,7 @@ def _without_tests(code: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             node.value.value = ""
+    # a dump has no positions, so a docstring of another length moves nothing
     return ast.dump(tree)
 
 
@@ -174,6 +175,7 @@ class Draft:
             return cls(problem, n, refused=NO_PYTHON)
         if not examples:
             return cls(problem, n, refused=NO_TESTS)
+        # a solution answers calls or standard inputs: what comes first in the text decides
         return cls(problem, n, tuple(example for example in examples if example.is_program == examples[0].is_program))
 
     def question(self, proposals: Iterable[Sequence[Inputs]]) -> SolutionInputs:
@@ -242,6 +244,7 @@ class Draft:
                 self.rejections[NOT_WRITABLE] += 1
                 continue
             yield text, chosen
+            # `seen` has the original as well
             if len(seen) - 1 - self.rejections[NOT_WRITABLE] >= self.n:
                 return
 
@@ -309,11 +312,13 @@ def _gives(example: Example, answer: Outcome) -> bool:
     if answer.reason:
         return False
     if example.is_program:
+        # word by word, as judges of contests compare: statements wrap and indent what is printed
         return str(answer.value).split() == str(example.value).split()
     return bool(answer.value == example.value)
 
 
 def _kind(value: object) -> type:
+    # type and not isinstance: a truth value is an int to Python, and no number to a test
     return float if type(value) is int else type(value)
 
 
@@ -321,6 +326,7 @@ def _output(example: Example, value: object, kinds: set[type]) -> str | None:
     """Return a new output in the style of the old one; None where it cannot be written so, or has another type."""
     if example.is_program:
         printed = str(value).rstrip()
+        # an empty line would end the output where the text is read again, see `_PAIR`
         return printed if printed.strip() and not re.search(r"\n[ \t]*\n", printed) else None
     if _kind(value) not in kinds:
         return None

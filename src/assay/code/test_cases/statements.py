@@ -132,6 +132,7 @@ def examples_in(problem: Problem) -> tuple[Example, ...]:
     for start, end, raw in prose(problem):
         region = problem.text[:end]
         for example in (*_calls(region, start, callables), *_named_inputs(region, start, callables)):
+            # where escapes are read twice, by Python and by the reader, the literal in the text is not the value
             if raw or "\\" not in region[_first(example) : example.output.end]:
                 examples.setdefault(example.output.start, example)
         if not callables.calls or not examples:
@@ -210,6 +211,7 @@ def _calls(text: str, start: int, callables: Callables) -> Iterator[Example]:
         if parsed_call is None:
             continue
         arguments, after = parsed_call
+        # prose opens brackets, too: a call over several lines counts behind a prompt alone
         if "\n" in text[match.start() : after] and not _PROMPT.search(text, start, match.start()):
             continue
         prompt = _PROMPT.search(text, max(start, text.rfind("\n", start, match.start())), match.start())
@@ -280,6 +282,7 @@ _NAMED = re.compile(r"(?:([^\W\d]\w*)[ \t]*=[ \t]*)?")
 
 
 def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Example]:
+    # inputs by name do not say which function they are for
     if len(callables.calls) != 1:
         return
     ((name, called),) = callables.calls.items()
@@ -295,6 +298,7 @@ def _named_inputs(text: str, start: int, callables: Callables) -> Iterator[Examp
         parameters = callables.parameters[name]
         if set(names) <= set(parameters):
             heads: Iterable[str] = map("{}=".format, names)
+        # a statement may call parameters otherwise than the code does: then their order counts
         elif len(arguments) == len(parameters):
             heads = repeat("", len(arguments))
         else:

@@ -95,7 +95,7 @@ def mbpp(row: SourceRow, _number: int, selection: Selection) -> Iterator[Sample]
 
 def _published(description: str, code: str, tests: object) -> str:
     asserts = "\n".join(map(str, tests)) if isinstance(tests, list) else ""
-    # Austin et al. 2021, figure 1: the words of the few-shot prompt, solution included
+    # the few-shot prompt of Austin et al. 2021, word for word, its solution included
     return (
         f"You are an expert Python programmer, and here is your task: {description} "
         f"Your code should pass these tests:\n\n{asserts}\n[BEGIN]\n{code}\n[DONE]"

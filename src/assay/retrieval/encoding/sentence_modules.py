@@ -6,7 +6,7 @@ not ignored.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import torch
@@ -72,7 +72,7 @@ def read_modules(name: str, find: Find) -> SentenceModules:
         raise ModelError(f"{name}: modules.json names no pooling; expected a Pooling module")
     folder = folders.get("Transformer", "")
     pooling = reader.settings(f"{folders['Pooling']}/config.json")
-    limits = reader.settings(f"{folder}/sentence_bert_config.json" if folder else "sentence_bert_config.json")
+    limits = reader.settings(str(PurePosixPath(folder, "sentence_bert_config.json")))
     prompts = reader.settings("config_sentence_transformers.json").get("prompts") or {}
     if not pooling.get("include_prompt", True) and any(prompts.values()):
         raise ModelError(f"{name}: pooling leaves its prompts out; expected a model that pools over all tokens")
@@ -145,6 +145,7 @@ PROMPTS = {"query": "query", "document": "passage"}
 def _poolings(name: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
     named = settings.get("pooling_mode")
     if named is not None:
+        # older files have a switch for each mode, newer ones name the modes, one or several
         modes = [named] if isinstance(named, str) else list(named)
         chosen = tuple(SPELLINGS.get(mode, mode) for mode in modes)
     else:

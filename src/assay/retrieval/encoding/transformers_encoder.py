@@ -134,7 +134,8 @@ class TransformersEncoder:
         if len(ids) <= most:
             return ids
         behind = self.steps.template.rpartition("{text}")[2]
-        kept = len(self.tokenizer.encode(behind, add_special_tokens=False)) if behind else 0
+        # which special tokens end a text is not known: as many are kept as there may be in all
+        kept = len(self.tokenizer.encode(behind, add_special_tokens=False))
         kept = min(kept + self.tokenizer.num_special_tokens_to_add(), most - 1)
         return [*ids[: most - kept], *ids[len(ids) - kept :]]
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, product
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,11 @@ from assay_lab.classifiers.fine_tuning import PARTS, RESULT, fine_tune
 from assay_lab.classifiers.labelled import LabelledCode
 from assay_lab.classifiers.settings import Protocol
 from assay_lab.columns import at_places, attributes, label_column, own_group_column, text_column
-from assay_lab.experiments.bench import PAPER_SCALE, Bench
+from assay_lab.experiments.bench import PAPER_SCALE, Bench, label_of
 from assay_lab.experiments.finding import Finding, HeatMap, Value, ValueRow, ValueTable, over_seeds
 from assay_lab.experiments.papers import PrintedTable
 from assay_lab.experiments.reproduction import ANY, Reproduction
+from assay_lab.mappings import mapped
 from assay_lab.papers.deco.collections import OF_TEXTS, PAPER, AuthorTexts, collection, heading, sizes_at, stratum_of
 from assay_lab.papers.deco.tables import OVERALL
 from assay_lab.papers.printed import paper_headings, printed_values, value_table
@@ -117,11 +117,11 @@ def encoders_of(bench: Bench, printed: PrintedTable | None = None) -> dict[str, 
         printed: the table; None for the encoders of all tables.
     """
     if bench.models and bench.data:
-        return {Path(model).name: model for model in bench.models}
+        return dict(zip(map(label_of, bench.models), bench.models, strict=True))
     if bench.scale != PAPER_SCALE:
         return {}
     rows = PAPER.classifiers if printed is None else printed.rows("Accuracy")
-    return {row: PAPER.classifiers[row] for row in rows}
+    return mapped(PAPER.classifiers.__getitem__, rows)
 
 
 def fine_tuned(bench: Bench, texts: AuthorTexts, model: str) -> dict[str, list[Result]]:
@@ -152,7 +152,7 @@ def fine_tuned(bench: Bench, texts: AuthorTexts, model: str) -> dict[str, list[R
 def result_of(run: Mapping[str, Any], classes: Sequence[str], authors: Sequence[str]) -> Result:
     """Return the result of one seed, its confusion matrix with all authors in rows and columns, rows of sum 1."""
     counts = np.zeros((len(authors), len(authors)))
-    places = [list(authors).index(name) for name in classes]
+    places = list(map(list(authors).index, classes))
     counts[np.ix_(places, places)] = run["confusion"]
     overall = run["test"]["overall"]
     totals = np.maximum(counts.sum(1, keepdims=True), 1)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
@@ -169,7 +170,7 @@ def run_trial(
         seed: of fragments and alterations.
         progress: called after each cell with the cells done and the cells in all.
     """
-    sizes = list(dict.fromkeys(min(documents, len(space.documents)) for documents in size.spaces))
+    sizes = list(dict.fromkeys(map(partial(min, len(space.documents)), size.spaces)))
     total = len(sizes) * len(size.windows) * len(ALTERATIONS)
     folder.mkdir(parents=True, exist_ok=True)
     digest = run_digest(space, size, encoder, seed=seed)

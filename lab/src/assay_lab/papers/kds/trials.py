@@ -5,7 +5,8 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from functools import partial
+from itertools import chain, product, starmap
 from pathlib import Path
 from typing import Annotated
 
@@ -130,7 +131,7 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
     """
     if bench.data:
         models = list(dict.fromkeys(attributes(bench.configurations, "model")))
-        return tuple(chain.from_iterable(labelled(name, path, models) for name, path in bench.data.items()))
+        return tuple(chain.from_iterable(starmap(partial(labelled, models=models), bench.data.items())))
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
     of_small = replace(bench, models=())  # the planted models are of `builtin:small`

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from operator import attrgetter
 
@@ -39,7 +40,7 @@ def name_sources(bench: Bench) -> Finding:
     for way in WAYS:
         first = way == WAYS[0] and not runs
         runs[way] = old if first else runs_of(with_names(bench, *way))
-    tables = [names_table(name, bench, runs) for name in MEASURES]
+    tables = list(map(partial(names_table, bench=bench, runs=runs), MEASURES))
     return Finding(
         name="srdetection/names",
         title="SrDetection with names from other sources (Tables 1 and 3 of SrDetection have the first)",

@@ -123,7 +123,9 @@ def _spelling_macros(bindings: Bindings) -> set[str]:
 
 def refusal(tree: Tree) -> str | None:
     """Return why nothing may be renamed: names in strings that are code."""
-    return "holds code in strings: uses _Pragma" if "_Pragma" in tree.text else None
+    if "_Pragma" in tree.text:
+        return "holds code in strings: uses _Pragma"
+    return None
 
 
 BINDERS: Mapping[str, Binder] = {

@@ -27,7 +27,7 @@ def _argument_types(name: Node) -> list[Node]:
     types: list[Node] = []
     if listed and declarator.parent.parent_kind in _IN_BLOCK:
         for parameter in listed.of_kind("parameter_declaration"):
-            types += [] if parameter.child("declarator") else parameter.fill("type")
+            types += parameter.fill("type") * (not parameter.child("declarator"))
     return types
 
 

@@ -27,6 +27,7 @@ def _listed(node: Node, role: str) -> Iterator[Node]:
 
 def _refusal(tree: Tree) -> str | None:
     for node in tree.root.walk():
+        # cgo compiles the comment above this import
         if node.kind == "import_spec" and tree.part(node, "path") == '"C"':
             return "speaks to C: its comments are code"
     return None
@@ -37,10 +38,12 @@ def _kept_names(bindings: Bindings) -> Mapping[str, str]:
     if bindings.words({"field_identifier"}) & _NAMES_SEEN:
         kept |= dict.fromkeys(bindings.names_of("function"), "the program may see the names of its functions")
     for node in bindings.nodes:
+        # a key is a field or a variable by the type of its literal, which another file may declare
         if node.kind == "keyed_element" and not _of_elements(node):
             for key in node.fill("key"):
                 kept[bindings.tree.of(key)] = "may name a field of a literal"
         elif node.kind == "import_spec" and node.child("name") is None:
+            # without a name a package is called after the end of its path, as a rule
             path = bindings.tree.part(node, "path").strip('"`')
             kept.setdefault(path.rpartition("/")[2], "imported")
     return kept

@@ -46,11 +46,13 @@ _DECLARED: Mapping[str, Role] = {
 
 
 def _parameter(node: Node) -> Iterable[Bound]:
+    # a component of a record names its field, its accessor and a parameter at once (JLS 8.10)
     of_record = node.parent is not None and node.parent.parent_kind == "record_declaration"
     return bind_all(node.fill("name"), "field" if of_record else "parameter")
 
 
 def _for_each(node: Node) -> Iterable[Bound]:
+    # only the body has it in scope (JLS 14.14.2): in what is looped over, the name means something else
     return bind_all(node.fill("name"), "variable", since=(node.child("body") or node).start)
 
 

@@ -242,9 +242,9 @@ def licence_cases(file: File) -> str:
 
 
 def pairs(file: File) -> str:
-    """AUROC of disguised copies beside other tools, and what stands out in courses."""
+    """AUROC of disguised copies beside other tools, and what stands out in courses and in small classes."""
     aurocs = where(file["results"], part="auroc")
-    columns: dict[str, Cell] = {"": "{kind}", "assay": "{assay:.3f}"}
+    columns: dict[str, Cell] = {"copied": "{copied}", "": "{kind}", "sets": "{sets}", "assay": "{assay:.3f}"}
     for tool in ("dolos", "copydetect"):
         if tool in aurocs[0]:
             gain = f"over {tool}"
@@ -254,13 +254,22 @@ def pairs(file: File) -> str:
         "": "{language}",
         "courses": "{courses}",
         "no pair stands out": "{quiet}",
+        "with copies": "{with copies}",
         "all copied": "{whole}",
         "one task copied": "{one task}",
         "of 20 lines": "{one task of 20 lines} of {of 20 lines}",
     }
     rows = where(file["results"], part="courses")
+    few = {
+        "3 to 7 students": "{language}",
+        "classes": "{with copies}",
+        "no pair": "{few quiet}",
+        "all copied": "{few whole}",
+        "one task copied": "{few one task}",
+    }
     ways = {"": "{language}"} | {way: f"{{ways[{way}]}}" for way in rows[0]["ways"]}
-    return "\n".join([table_of(aurocs, columns), table_of(rows, courses), table_of(rows, ways)])
+    tables = [table_of(aurocs, columns), table_of(rows, courses), table_of(rows, few), table_of(rows, ways)]
+    return "\n".join(tables)
 
 
 def agent_readings(file: File) -> str:

@@ -29,8 +29,8 @@ Data that a row does not name are fetched from the hub; `PATH` is a file or fold
 
 - rehearsed: [`assay lab rehearse`](../testbed.md#rehearsals) runs the command from its first to its last line on tiny
   random models of the same architectures.
-- SmolLM2: run on real weights of 135 million parameters with the sizes of `lab/lists/smollm2`. It shows that the
-  command runs, and nothing about the paper.
+- SmolLM2: run on real weights of 135 million parameters with the sizes of `lab/lists/smollm2`, of SrDetection on every
+  fourteenth task of HumanEval. It shows that the command runs, and nothing about the paper.
 
 The published weights could not be fetched where this page was made: no row was run on them.
 """

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import permutations
+from itertools import chain, permutations
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -238,7 +238,7 @@ def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> It
     for base, second in SECONDS.items():
         folder = data[WORK] / f"{base.replace(':', '-')}-{seed}-{size.tasks}"
         if not folder.is_dir():
-            leaked = [text for form in usable for text in text_column(planted_tasks(form, share, seed))]
+            leaked = text_column(chain.from_iterable(planted_tasks(form, share, seed) for form in usable))
             train(folder, base, leaked * times + drawn(seed, others, size.beside), seed=seed)
         for form in usable:
             yield from kinds_of(form, (str(folder), second), data, leak=(share, times))
@@ -279,16 +279,16 @@ def fresh_forms(data: Data, usable: Sequence[Form]) -> Iterator[Form]:
             yield Form(f"{own}{AGAINST}{other}", sets[own], alone)
 
 
+def scored_parts(samples: Sequence[Sample], names: tuple[str, str], work: Path) -> Scored:
+    """Return the parts of texts with their scores by both models, and by a compressor."""
+    texts = text_column(samples)
+    audited, second = (part_scores(name, tuple(texts), work) for name in names)
+    return Scored(samples, audited, second, np.array(list(map(compressed, texts))))
+
+
 def kinds_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float, int]) -> Iterator[tuple[str, Case]]:
     """Yield every kind of residual of a form under the audited model, the first of the names, by the second model."""
-    own, unseen = (
-        Scored(
-            samples,
-            *(part_scores(name, tuple(text_column(samples)), data[WORK]) for name in names),
-            np.array(list(map(compressed, text_column(samples)))),
-        )
-        for samples in (form.own, form.unseen)
-    )
+    own, unseen = (scored_parts(samples, names, data[WORK]) for samples in (form.own, form.unseen))
     groups = own_group_column(form.own), group_column(form.unseen)
     residuals: dict[str, FormResidual] = {}
     for kind, regressed in KINDS.items():

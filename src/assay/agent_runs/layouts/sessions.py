@@ -91,7 +91,7 @@ def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN
             continue
         seen |= keys
         session.enter(row.get("cwd"))
-        _note_row(session, place, row, parts, is_of_user=not agent)
+        _note_row(session, place=place, row=row, parts=parts, is_of_user=not agent)
     return session.run(path, len(agents))
 
 

@@ -3,7 +3,7 @@
 import html
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, filterfalse
@@ -44,24 +44,27 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
         arguments = {"command": text_of(entry["action"])}
         output = text_of(entry.get("observation"))
         steps.append(Step(f"trajectory[{number}]", tool="bash", arguments=arguments, output=output, folder=folder))
-    prompts = []
-    for message in trajectory.get("history") or ():
-        if message.get("role") == "assistant":
-            break
-        # a demonstration is a run on another task, shown before this one
-        if not message.get("is_demo"):
-            prompts.append(text_of(message.get("content")))
     return [
         AgentRun(
             name=names_in(path)[0],
             layout="SWE-agent",
             tasks=names_in(path),
-            prompt="\n".join(prompts),
+            prompt="\n".join(_prompts(objects_of(trajectory.get("history")))),
             steps=tuple(steps),
             submission=string_or_none((trajectory.get("info") or {}).get("submission")),
             root=root,
         )
     ]
+
+
+def _prompts(history: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what was said before the model's first words."""
+    for message in history:
+        if message.get("role") == "assistant":
+            return
+        # a demonstration is a run on another task, shown before this one
+        if not message.get("is_demo"):
+            yield text_of(message.get("content"))
 
 
 def _state(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -50,3 +50,21 @@ def test_a_text_that_is_no_code_shows_no_language(text):
 def test_the_beginning_of_a_long_text_decides():
     text = "".join(FUNCTIONS["python"].replace("total", f"total_{number}") for number in range(400))
     assert languages_of_text(text) == ("python",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you for your help!\n\nPlease open an issue first, and say what you expect: we read all of them.\n",
+        "- It is possible to *define* classes (see below).\n- Use of `echo` in a list, or of an array is no program.\n",
+        "Changes\n=======\n\nThe default is new. Some values return nothing now; see the guide for the whole list.\n",
+    ],
+)
+def test_prose_is_in_no_language_though_some_grammars_read_it(text):
+    assert languages_of_text(text) == ()
+
+
+def test_a_grammar_that_reads_any_words_needs_a_phrase_of_its_language():
+    assert languages_of_text("first second third\n\nreturn values;\n")[:1] not in {("kotlin",), ("php",)}
+    assert languages_of_text("val total = listOf(1, 2)\nprintln(total sumBy other)\n")[:1] == ("kotlin",)
+    assert languages_of_text("<p>Sum</p>\n<?php echo $total; ?>\n")[:1] == ("php",)

@@ -8,6 +8,7 @@ an object or of a function.
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import cache, partial
 from itertools import repeat
 
 from assay.code.parse.trees import Unparsable, raw_tree
@@ -71,24 +72,36 @@ def languages_of_text(text: str) -> tuple[str, ...]:
     text = _beginning(text)
     # words in comments and strings are of no language
     bare = _STRING.sub('""', _COMMENT.sub("", text))
-    signs, errors, scores = {}, {}, {}
+    signs = {}
     for name, patterns in SIGNS.items():
         signs[name] = sum(pattern.search(bare) is not None for pattern in patterns)
-        errors[name] = error_share(text, name)
-        scores[name] = signs[name] - ERROR_WEIGHT * errors[name]
-    for name, base in BASES.items():
+    errors = cache(partial(error_share, text))
+
+    def score(name: str) -> float:
+        base = BASES.get(name)
+        if base is None:
+            return signs[name] - ERROR_WEIGHT * errors(name)
         # what only the larger language accepts is not in the smaller one, so phrases of both count fully; a text that
         # both accept has to show the larger one by phrases of its own
-        is_needed = not errors[name] and errors[base]
+        is_needed = not errors(name) and errors(base)
         shared = signs[base] if is_needed else 0.8 * signs[base] - 0.4
-        scores[name] = 1.3 * signs[name] + shared - ERROR_WEIGHT * errors[name]
-    best = max(scores, key=scores.__getitem__)
-    if scores[best] < LEAST_SCORE or not any(signs.values()):
+        return 1.3 * signs[name] + shared - ERROR_WEIGHT * errors(name)
+
+    # a grammar that reads any words, such as Kotlin's, is no evidence alone: a phrase of the language is needed
+    most = {name: 1.3 * signs[name] + signs.get(BASES.get(name, ""), 0) for name in SIGNS}
+    scores: dict[str, float] = {}
+    for name in sorted(filter(most.__getitem__, SIGNS), key=most.__getitem__, reverse=True):
+        # errors only lower a score: a language whose phrases alone cannot win is not parsed
+        if most[name] >= max(scores.values(), default=LEAST_SCORE):
+            scores[name] = score(name)
+    # of equal scores the first language of the table wins
+    best = max(filter(scores.__contains__, SIGNS), key=scores.__getitem__, default="")
+    if not best or scores[best] < LEAST_SCORE:
         return ()
-    if errors[best]:
+    if errors(best):
         return (best,)
     relatives = (name for name in SIGNS if BASES.get(name) == best or BASES.get(best) == name)
-    return (best, *(name for name in relatives if not errors[name]))
+    return (best, *(name for name in relatives if not errors(name)))
 
 
 def error_share(text: str, language: str) -> float:
@@ -126,7 +139,11 @@ def _readings(text: str, language: str) -> Iterator[tuple[str, str]]:
     indented = textwrap.indent(flush, " ")
     texts = [flush, *(outline.format(text=text, indented=indented) for outline in OUTLINES[language])]
     # a header may be C++, so C has its grammar too; here the two are to be told apart
-    for syntax in LANGUAGES[language].syntax[: 1 if language == "c" else None]:
+    syntaxes = LANGUAGES[language].syntax[: 1 if language == "c" else None]
+    # PHP's grammar of pages reads any text without a mark of PHP as one that is printed as it stands
+    if language == "php" and "<?" not in text:
+        syntaxes = syntaxes[:1]
+    for syntax in syntaxes:
         yield from zip(repeat(syntax.grammar), texts)
 
 

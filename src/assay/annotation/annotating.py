@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import compress, repeat, starmap
+from itertools import compress, starmap
 from operator import attrgetter
 from typing import Literal
 
@@ -141,7 +141,7 @@ def annotate_tasks(
         split: of the tasks.
         notes: what was guessed.
     """
-    statuses: tuple[TaskStatus, ...] = tuple(map(split.statuses.get, map(attrgetter("id"), tasks), repeat("unknown")))
+    statuses = tuple(split.statuses.get(task.id, "unknown") for task in tasks)
     # None is NaN
     outcomes = np.array(list(map(attrgetter("correct"), tasks)), np.float64)
     has_outcome = ~np.isnan(outcomes)

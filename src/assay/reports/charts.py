@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -318,10 +318,12 @@ def _marked(name: str, place: float, *, ends: tuple[float, float]) -> Iterator[a
     """Yield a vertical line, and its name at the top on the side where there is more room."""
     at = alt.Chart(alt.InlineData(values=[{"place": float(np.clip(place, *ends)), "name": name}]))
     yield at.mark_rule(color=MARK_COLOUR, strokeWidth=3).encode(x="place:Q")
-    is_left = place < sum(ends) / 2
-    align, dx = ("left", 7) if is_left else ("right", -7)
+    align: Literal["left", "right"] = "right"
+    dx = -7
+    if place < sum(ends) / 2:
+        align, dx = "left", 7
     text = at.mark_text(align=align, dx=dx, dy=8, fontSize=12.5, fontWeight="bold", color=MARK_COLOUR)
-    yield text.encode(x="place:Q", y=alt.YValue(0), text="name:N")
+    yield text.encode(x="place:Q", y=alt.value(0), text="name:N")
 
 
 def _from(limits: tuple[float, float] | None) -> alt.Scale:

@@ -19,7 +19,7 @@ import ast
 import inspect
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, permutations
@@ -35,7 +35,7 @@ from assay.errors import DataError
 from assay.evaluation import FormResidual, RegressedSide, form_residual
 from assay.files import parse_json, write_json
 from assay.leakage import FormTest, MeasuredModel, in_turn
-from assay.models import ModelSettings, StatisticsCache, open_local
+from assay.models import ModelSettings, StatisticsCache, TransformersModel, open_local
 from assay.scores import SampleInputs, View, request
 from assay.scoring import restricted
 from assay.types import Float64Array, Sample
@@ -54,10 +54,10 @@ from assay_lab.control.placebos import (
     packages_of,
     planted_tasks,
     summary,
-    tasks,
     train,
     training_functions,
 )
+from assay_lab.control.plant_tasks import tasks
 from assay_lab.experiments.declaration import WORK, Data, Experiment, Result, benchmark_data
 
 PRIMERS: tuple[ModuleType, ...] = (ast, inspect)
@@ -201,7 +201,7 @@ def part_scores(model: str, texts: tuple[str, ...], folder: Path) -> Parted:
 
 
 @cache
-def opened(model: str):  # noqa: ANN201  of the backend that the model has
+def opened(model: str) -> TransformersModel:
     """Return an opened model."""
     return open_local(model, ModelSettings(dtype="float32"))
 
@@ -289,7 +289,7 @@ def scored_parts(samples: Sequence[Sample], names: tuple[str, str], work: Path) 
 def kinds_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float, int]) -> Iterator[tuple[str, Case]]:
     """Yield every kind of residual of a form under the audited model, the first of the names, by the second model."""
     own, unseen = (scored_parts(samples, names, data[WORK]) for samples in (form.own, form.unseen))
-    groups = own_group_column(form.own), group_column(form.unseen)
+    groups: tuple[Sequence[Hashable], ...] = (own_group_column(form.own), group_column(form.unseen))
     residuals: dict[str, FormResidual] = {}
     for kind, regressed in KINDS.items():
         sides = (RegressedSide(*regressed(side), of_side) for side, of_side in zip((own, unseen), groups, strict=True))

@@ -137,7 +137,7 @@ def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[d
         signs = {"signs_recall_100": float(np.mean(shares_of(answers, truth)))}
         signs |= {f"signs_{name}_ms": value for name, value in percentiles(seconds, 50, 99, factor=1e3).items()}
         for width in WIDTHS:
-            graph.nodes.expansion_search = width
+            graph.nodes.expansion_search = width  # type: ignore[misc]  # mypy does not see its setter
             answers, seconds = answers_of(first, own)
             shares = shares_of(answers, truth)
             row: dict[str, object] = {"queries": kind, "asked": len(own), "width": width}

@@ -180,10 +180,11 @@ def _both(first: tuple[str, str] | None, second: tuple[str, str] | None, *, is_p
     for kind, reason in (("slow", SLOW), ("raises", RAISES), ("no literal", NO_LITERAL)):
         if kind in (first[0], second[0]):
             return Outcome(reason=reason)
-    value, other = first[1], second[1]
+    value: object = first[1]
+    other: object = second[1]
     if not is_program:
         try:
-            value, other = python_literal(value), python_literal(other)
+            value, other = python_literal(first[1]), python_literal(second[1])
         except REFUSALS:  # output of the sandbox is not trusted
             return Outcome(reason=NO_LITERAL)
     # 1, 1.0 and True are equal to Python, and different outputs to a reader

@@ -1,6 +1,8 @@
 """Needs of this command line beyond the documented API of Typer: how a command looks once it is built.
 
-Typer makes commands from signatures and publishes no way to look at the result. The common options, the plain names of
+Typer makes commands import inspect
+import inspect
+from signatures and publishes no way to look at the result. The common options, the plain names of
 types, the lines of refusals and the configuration file need just that: which parameters a command has, of which type
 each one is, and which function checks it. Typer brings its own copy of Click, so Click's API does not lead there. Each
 function below is one such need; `CHECKED` is the range of versions that they were read in.
@@ -39,7 +41,7 @@ def annotation_of(parameter: Any) -> Any:  # noqa: ANN401
 
 def function_of(parameter: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     """Return the function that checks the value of a parameter, which typer wraps into its own; None without one."""
-    return getattr(parameter.callback, "__wrapped__", None)
+    return parameter.callback and inspect.unwrap(parameter.callback)
 
 
 def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401

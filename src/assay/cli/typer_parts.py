@@ -1,13 +1,12 @@
 """Needs of this command line beyond the documented API of Typer: how a command looks once it is built.
 
-Typer makes commands import inspect
-import inspect
-from signatures and publishes no way to look at the result. The common options, the plain names of
+Typer makes commands from signatures and publishes no way to look at the result. The common options, the plain names of
 types, the lines of refusals and the configuration file need just that: which parameters a command has, of which type
 each one is, and which function checks it. Typer brings its own copy of Click, so Click's API does not lead there. Each
 function below is one such need; `CHECKED` is the range of versions that they were read in.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeGuard
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from assay.annotation import (
 )
 from assay.annotation.annotating import TaskSplit
 from assay.api import annotate
-from assay.datasets import DataSelection, read_dataset
+from assay.datasets import DataSelection, read_dataset, read_inspect_log
 from assay.errors import DataError
 from assay.evaluation import difference_of_means, grouped_mean, grouped_share
 from assay.scan import ScanEvidence, ScanPlace, TaskEvidence, write_evidence
@@ -220,6 +221,24 @@ class TestInspect:
 
         declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["inspect_ai"]
         assert declared == {"assay": "assay.api.inspect_extension"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("empty.eval", b"", "received an empty file, expected the log of a run"),
+        ("cut.eval", b"PK\x03\x04 and no end", "received a zip archive that is cut off, expected the whole .eval file"),
+        ("text.eval", b"no archive", "received a file that is no zip archive, expected the whole .eval file"),
+        ("cut.json", b"{", "expected the JSON log of a run"),
+        ("gone.eval", None, "expected a file"),
+    ],
+)
+def test_a_file_that_is_no_log_of_inspect_says_what_it_is(tmp_path, name, content, reason):
+    pytest.importorskip("inspect_ai")
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(reason)):
+        read_inspect_log(tmp_path / name)
 
 
 @pytest.mark.parametrize("harness", ["evalplus", "swebench"])

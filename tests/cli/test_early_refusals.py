@@ -242,3 +242,32 @@ def test_a_broken_link_in_the_place_of_a_folder_is_refused(assay, tmp_path, text
         done = assay(*command.split(), place)
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
         assert "link is a link to a missing place" in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("annotate log.jsonl --scan evidence.jsonl -o x.html", ".jsonl"),
+        ("annotate runs --tasks tasks.jsonl -o x.json", ".jsonl or .html or .htm"),
+        ("annotate log.jsonl --scan evidence.jsonl --every-eval-ever x.json", ".jsonl"),
+        ("authorship calibrate . --undated -o x.html", ".json"),
+        ("calibrate builtin:small texts.jsonl -o x.jsonl", ".json"),
+        ("check --sarif x.html", ".sarif or .json"),
+        ("detect . -o x.JSON", ".html or .htm"),
+        ("detect . --sarif x.html", ".sarif or .json"),
+        ("frequencies builtin:small texts.jsonl -o x.json", ".npz"),
+        ("release make tasks.jsonl -o x.csv --secret s.json", ".jsonl"),
+        ("release rotate s.json -o x.json", ".jsonl"),
+        ("release twins s.json -o x.html", ".jsonl"),
+        ("scan corpus --for tasks.jsonl --page x.json", ".html or .htm"),
+        ("trace a.py --index index --sarif x.html", ".sarif or .json"),
+        ("unseen build . -o x.parquet", ".jsonl"),
+    ],
+)
+def test_a_name_that_says_another_format_is_refused(assay, tmp_path, command, expected):
+    (tmp_path / "evidence.jsonl").write_text("")
+    done = assay(*command.split())
+    assert done.code == 2
+    assert f", expected a name that ends in {expected}\n" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not list(tmp_path.glob("x.*"))

@@ -42,7 +42,7 @@ def test_build_add_remove_info_compact(assay, corpus):
     assert (added["unchanged"], added["read"], added["documents"]) == (2, 1, 2)
 
     removed = assay("index", "remove", corpus, "--path", "vendor/", "--index", "i")
-    assert removed.out == "1 files and 2 documents removed\n"
+    assert removed.out == "1 file and 2 documents removed\n"
     assert "now" in assay("index", "compact", "--index", "i").out
     assert info(assay)["documents"] == 4
     shown = assay("index", "info", "--index", "i").out

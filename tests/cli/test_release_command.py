@@ -84,7 +84,7 @@ def test_a_commitment_first_then_the_beacon(assay, tasks, tmp_path):
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "s.json", "--copies", "3"), "copies"),
         (("make", "tasks.jsonl"), "expected both, or --show"),
         (("make", "tasks.jsonl", "--show", "-o", "p.jsonl"), "--show writes nothing"),
-        (("make", "tasks.jsonl", "-o", "s.json", "--secret", "s.json"), "s.json is the secret file"),
+        (("make", "tasks.jsonl", "-o", "s.jsonl", "--secret", "s.jsonl"), "s.jsonl is the secret file"),
         (("make", "tasks.jsonl", "-o", "p.jsonl", "--secret", "-"), "received - for the secret, expected the name of"),
         (("test", "builtin:small", "-"), "received - for the secret, expected the name of a file"),
         (("verify", "tasks.jsonl", "-"), "received - for the secret, expected the name of a file"),

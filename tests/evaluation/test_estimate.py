@@ -39,3 +39,11 @@ def test_errors_in_a_single_group_near_one_do_not_make_the_interval_useless():
     estimate = interval(0.9999, Uncertainty(1e-4, 1.0), Support((88, 120), 120), within=RATE)
     perfect = interval(1.0, Uncertainty(0.0, 1.0), Support((88, 120), 120), within=RATE)
     assert 0.93 < estimate.low <= perfect.low < 0.96
+
+
+def test_an_interval_over_one_group_names_one_group():
+    assert [Estimate(0.5, 0.4, 0.6, groups=groups).support for groups in ((1,), (1, 2), ())] == [
+        "1 group",
+        "1 + 2 groups",
+        "",
+    ]

@@ -287,7 +287,7 @@ def test_a_changed_public_file_names_the_tasks(released, secret_path, tmp_path):
     rows = [json.loads(line) for line in (released / "public.jsonl").read_text().splitlines()]
     rows[3]["prompt"] += " "
     path = written(tmp_path / "changed.jsonl", rows)
-    with pytest.raises(DataError, match=r"in 1 tasks: HumanEval/3;"):
+    with pytest.raises(DataError, match=r"in 1 task: HumanEval/3;"):
         verify(path, secret_path)
     with pytest.raises(DataError, match=r"HumanEval/9"):
         verify(written(tmp_path / "short.jsonl", rows[:9]), secret_path)

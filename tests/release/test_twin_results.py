@@ -73,7 +73,7 @@ def test_what_a_log_does_not_state_is_said(tmp_path):
 
 def test_other_tasks_and_other_harnesses_are_refused(tmp_path):
     log = lm_eval(tmp_path, "a", PUBLIC)
-    with pytest.raises(DataError, match="differ in 1 tasks"):
+    with pytest.raises(DataError, match="differ in 1 task "):
         compare(log, lm_eval(tmp_path, "b", TWIN[:-1]))
     evalplus = tmp_path / "x_eval_results.json"
     evaluated = {f"HumanEval/{n}": [{"base_status": "pass", "plus_status": "fail"}] for n in range(20)}

@@ -271,3 +271,11 @@ def test_a_text_behind_another_of_its_name_is_not_taken_for_read(
     write(tmp_path / name, ["text", "text"])
     with pytest.raises(DataError, match=r"no text was read: .*stands twice"):
         scanned(tmp_path, tmp_path / name)
+
+
+def test_a_member_of_a_webdataset_with_two_fields_of_a_name_is_not_taken_for_read(tmp_path: Path) -> None:
+    twice = f'{{"text": {json.dumps(SOLUTION)}, "text": "last"}}'
+    path = shard(tmp_path / "shard.tar", {"0.json": twice.encode(), "0.txt": OTHER.encode(), "1.txt": OTHER.encode()})
+    result = scanned(tmp_path, path)
+    assert result.shapes == {"WebDataset": 2}
+    assert result.unread == {"a field that stands twice": 1}

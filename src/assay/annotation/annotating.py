@@ -14,7 +14,7 @@ from assay.annotation.task_results import TaskResult
 from assay.errors import DataError
 from assay.evaluation import Estimate, difference_of_means, grouped_mean, unknown
 from assay.leakage import Audit, named_samples
-from assay.reports import TabularResult
+from assay.reports import TabularResult, number_of
 from assay.scan import ScanEvidence, TaskEvidence
 from assay.types import MEMBER, NONMEMBER, Float64Array
 
@@ -217,7 +217,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
         ids = set(map(attrgetter("sample_id"), named.samples))
         statuses = {task: PARTS[audit.samples[samples[task]].id in ids] for task in scored}
         explanation = (
-            f"The split rests on the {len(named.samples):,} tasks that the audit names ({named.score}, "
+            f"The split rests on {number_of(len(named.samples), 'task')} that the audit names ({named.score}, "
             f"q ≤ {named.level:g}). A task that is not named may be contaminated all the same."
         )
         return TaskSplit(statuses, groups, basis="q-values", explanation=explanation)
@@ -288,7 +288,7 @@ def split_by_evidence(
         {task: EVIDENCE_STATUSES[entry.status] for task, entry in entries.items()},
         groups={},
         basis="scan",
-        explanation=f"The split rests on a scan of {evidence.compared:,} texts for {name}. "
+        explanation=f"The split rests on a scan of {number_of(evidence.compared, 'text')} for {name}. "
         f"{_compared(entries.values())} A task that was not found may stand in other data, or in other words.",
         evidence=entries,
     )

@@ -9,6 +9,7 @@ from operator import attrgetter
 from statistics import fmean
 
 from assay.errors import DataError
+from assay.reports import number_of
 
 ROUNDING = 6e-5
 """Difference from a stated score that is rounding: harnesses write four digits or more."""
@@ -102,8 +103,8 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
         for score in log.stated:
             if outcomes and abs(fmean(outcomes) - score.value) > ROUNDING:
                 raise DataError(
-                    f"{score.place} states {100 * score.value:.2f} %, but the {len(outcomes):,} outcomes read as "
-                    f"{log.harness} have a mean of {100 * fmean(outcomes):.2f} %; expected the same: the log is "
+                    f"{score.place} states {100 * score.value:.2f} %, but {number_of(len(outcomes), 'outcome')} read "
+                    f"as {log.harness} have a mean of {100 * fmean(outcomes):.2f} %; expected the same: the log is "
                     "damaged, or of a version that assay does not know"
                 )
 
@@ -146,5 +147,5 @@ def younger_than(day: date, tasks: Sequence[TaskResult], note: Callable[[str], N
         raise DataError(f"--after {day}: the youngest task is of {max(days)}; expected an earlier day")
     younger = tuple(task for task in tasks if task.day is not None and task.day > day)
     undated = f"; {len(tasks) - len(days):,} without a date were left out" * (len(days) < len(tasks))
-    note(f"{len(younger):,} of {len(days):,} tasks are younger than {day}{undated}")
+    note(f"{len(younger):,} of {number_of(len(days), 'task')} are younger than {day}{undated}")
     return younger

@@ -19,6 +19,7 @@ from assay.datasets import Dataset
 from assay.errors import DataError
 from assay.files import paths_of
 from assay.leakage import Audit, read_run
+from assay.reports import number_of
 from assay.scan import ScanEvidence, read_evidence
 
 
@@ -51,8 +52,9 @@ def annotate(
     tasks = read_task_results(paths, columns or LogColumns(), notes.append)
     if all(task.correct is None for task in tasks):
         raise DataError(
-            f"{', '.join(map(str, paths))}: {len(tasks)} tasks without an outcome, so there are no results to split; "
-            "expected the file with the outcomes too (…_eval_results.json of EvalPlus, the report of SWE-bench)"
+            f"{', '.join(map(str, paths))}: {number_of(len(tasks), 'task')} without an outcome, so there are no "
+            "results to split; expected the file with the outcomes too "
+            "(…_eval_results.json of EvalPlus, the report of SWE-bench)"
         )
     if benchmark is not None:
         tasks = with_texts(tasks, benchmark.samples, benchmark.name, note=notes.append)

@@ -202,7 +202,7 @@ def _declared_answer(detection: Detection, about_code: int) -> Answer:
         step = "--by line shows who wrote which line"
     measured = number_of(about_code, "declared signal")
     if judged > 1:
-        measured = f"{measured}; {_unusual(detection):,} of {judged:,} texts unusual"
+        measured = f"{measured}; {_unusual(detection):,} of {number_of(judged, 'text')} unusual"
     return Answer(verdict="A model took part", because=f"{because}.", measured=f"{measured}.", next_step=step)
 
 

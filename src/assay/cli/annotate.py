@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import STANDARD_OUTPUT, further_file, output_file
+from assay.cli.options import LINES, PAGES, STANDARD_OUTPUT, check_ending, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
@@ -108,7 +108,7 @@ def annotate_command(
     ] = None,
     every_eval_ever: Annotated[
         Path | None,
-        further_file("Write samples of every_eval_ever again, with what is known of their contamination."),
+        further_file("Write samples of every_eval_ever again, with what is known of their contamination.", *LINES),
     ] = None,
     clean: Annotated[
         Path | None,
@@ -117,7 +117,10 @@ def annotate_command(
     output: Annotated[
         Path | None,
         output_file(
-            "Write a JSON line for each task or run; - is standard output. .html: the page of runs.", printable=True
+            "Write a JSON line for each task or run; - is standard output. .html: the page of runs.",
+            *LINES,
+            *PAGES,
+            printable=True,
         ),
     ] = None,
     which: Annotated[DataSelection, Shown("data", "columns")],
@@ -146,6 +149,7 @@ def annotate_command(
         _annotate_runs(results, tasks, repositories, output=output, which=which)
         return
     _check_split(audit, scan, index)
+    check_ending(output, LINES)
     # the columns are those of the log, unless it needs none and a table of tasks is named
     in_log = benchmark is None or paths.outcome is not None
     columns = LogColumns(metric=metric, outcome=paths.outcome, date=paths.date)
@@ -189,7 +193,7 @@ def _annotate_runs(
     from assay.api import annotate_runs
     from assay.cli.present import show
     from assay.escaping import json_text
-    from assay.reports import write_report
+    from assay.reports import write_html
 
     if tasks is None:
         raise DataError("received --repositories without --tasks, which names the table of the gold patches")
@@ -197,8 +201,8 @@ def _annotate_runs(
     described = annotated.describe()
     if output != STANDARD_OUTPUT:
         show(described)
-    if output is not None and output.suffix == ".html":
-        write_report(described, output)
+    if output is not None and output.suffix.lower() in PAGES:
+        write_html(described, output)
     elif output is not None:
         rows = described.data["per_run"]  # type: ignore[index]  # see assay.agent_runs.describing
         _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in rows), output)

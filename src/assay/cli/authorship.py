@@ -9,7 +9,7 @@ import typer
 
 from assay.authorship import DetectorSettings
 from assay.cli.groups import grouped
-from assay.cli.options import output_file
+from assay.cli.options import OBJECT, output_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError
 
@@ -48,7 +48,7 @@ def calibrate_authorship_command(
     most: Annotated[
         int, typer.Option(min=45, help="Most pieces of one language and length class, drawn at random.")
     ] = 500,
-    output: Annotated[Path, output_file("The reference to write.")],
+    output: Annotated[Path, output_file("The reference to write.", *OBJECT)],
     detector: DetectorSettings,
 ) -> None:
     """Score code that no generator can have written, for `assay detect --reference`. The file holds no text.

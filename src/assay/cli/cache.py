@@ -41,7 +41,7 @@ def info_command(*, which: CacheFile) -> None:
     """
     from assay.cli.present import show
     from assay.models import StatisticsCache
-    from assay.reports import Column, Report, Row, Table
+    from assay.reports import Column, Report, Row, Table, number_of
 
     with StatisticsCache(which.path) as cache:
         info = cache.info()
@@ -49,7 +49,7 @@ def info_command(*, which: CacheFile) -> None:
     columns = (Column("model"), Column("digest"), Column("texts", "count"))
     report = Report(
         title="Cache",
-        statement=f"{info.path}: {info.entries} texts, {decimal(info.bytes)}",
+        statement=f"{info.path}: {number_of(info.entries, 'text')}, {decimal(info.bytes)}",
         tables=(Table("models", "Texts by model", columns=columns, rows=rows),) if rows else (),
         data=asdict(info) | {"path": str(info.path)},
     )
@@ -65,9 +65,9 @@ def clear_command(*, which: Cleared) -> None:
     """
     from assay.cli.present import show
     from assay.models import StatisticsCache
-    from assay.reports import Report
+    from assay.reports import Report, number_of
 
     with StatisticsCache(which.path) as cache:
         removed = cache.clear(which.model)
         place = str(cache.path)
-    show(Report("Cache", f"{place}: {removed} texts removed", data={"path": place, "removed": removed}))
+    show(Report("Cache", f"{place}: {number_of(removed, 'text')} removed", data={"path": place, "removed": removed}))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import ModelName, output_file
+from assay.cli.options import OBJECT, ModelName, output_file
 from assay.cli.unused import refuse_unused_rewriting
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
@@ -23,7 +23,7 @@ def calibrate_command(
         str, typer.Argument(metavar="DATA", help="Text that the model has certainly not seen, of the kind to audit.")
     ],
     *,
-    output: Annotated[Path, output_file("The calibration file to write.")],
+    output: Annotated[Path, output_file("The calibration file to write.", *OBJECT)],
     chosen: ScoreSelection,
     data: Annotated[DataSelection, Shown("language", "limit", "columns")],
     settings: ModelSettings,
@@ -36,7 +36,7 @@ def calibrate_command(
     from assay.cli.present import show
     from assay.cli.terminal import OUTPUT_SETTINGS
     from assay.datasets import read_dataset
-    from assay.reports import Report
+    from assay.reports import Report, number_of
     from assay.run import Run
 
     refuse_unused_rewriting(context, chosen)
@@ -47,6 +47,8 @@ def calibrate_command(
         settings=settings,
         out=Run.beside(output, "calibration", force=OUTPUT_SETTINGS.get().force),
     )
-    statement = f"{output}: {result.texts} unseen texts under {model}, {len(result.values)} scores"
+    statement = (
+        f"{output}: {number_of(result.texts, 'unseen text')} under {model}, {number_of(len(result.values), 'score')}"
+    )
     data_shown = {"file": str(output), "model": model, "texts": result.texts, "scores": list(result.values)}
     show(Report("Calibration", statement, data=data_shown))

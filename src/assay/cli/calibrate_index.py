@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import OUTPUT, At, output_file
+from assay.cli.options import OBJECT, OUTPUT, At, output_file
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import IndexCalibration
@@ -36,7 +36,7 @@ def calibrate_index_command(
     ] = None,
     out: Annotated[
         Path | None,
-        output_file("The file (calibration.json in the index)."),
+        output_file("The file (calibration.json in the index).", *OBJECT),
     ] = None,
 ) -> None:
     """Measure the rate at which unrelated code reaches each similarity in an index.
@@ -73,7 +73,7 @@ def calibrate_index_command(
 
 def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report":
     """Return the share of unrelated code that reaches each similarity, by language, channel and length."""
-    from assay.reports import Column, Report, Row, Table
+    from assay.reports import Column, Report, Row, Table, number_of
 
     rows = []
     for table in calibration.tables:
@@ -88,7 +88,7 @@ def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report"
     tables = (Table("rates", "Share of unrelated code that reaches a similarity", columns, rows=tuple(rows)),)
     return Report(
         "Calibration",
-        f"{path}: {functions} functions, {removed} near-duplicates removed",
+        f"{path}: {number_of(functions, 'function')}, {number_of(removed, 'near-duplicate')} removed",
         tables=tables if rows else (),
         data={
             "file": path,

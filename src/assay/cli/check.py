@@ -7,7 +7,7 @@ import typer
 
 from assay.checking.settings import CheckSettings
 from assay.cli.groups import grouped
-from assay.cli.options import STANDARD_OUTPUT, further_file
+from assay.cli.options import LOG, STANDARD_OUTPUT, further_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.files import write_json
 
@@ -44,7 +44,7 @@ def check_command(
         ),
     ] = None,
     sarif: Annotated[
-        Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
+        Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", *LOG, printable=True)
     ] = None,
 ) -> None:
     """Judge the lines that a change adds: copies, licences, and who is declared to have written them.

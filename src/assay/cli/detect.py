@@ -8,7 +8,7 @@ import typer
 
 from assay.authorship import CodeSelection, DetectorSettings
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import OUTPUT, STANDARD_OUTPUT, further_file, output_file
+from assay.cli.options import LOG, OUTPUT, PAGES, STANDARD_OUTPUT, further_file, output_file
 from assay.cli.unused import refuse_unused
 from assay.errors import DataError
 from assay.files import write_json
@@ -49,12 +49,14 @@ def detect_command(
     detector: DetectorSettings,
     page: Annotated[
         Path | None,
-        output_file("Write the HTML report."),
+        output_file("Write the HTML report.", *PAGES),
     ] = None,
     sarif: Annotated[
         Path | None,
         further_file(
-            "Write declared signals and shares of folders as SARIF 2.1.0; - is standard output.", printable=True
+            "Write declared signals and shares of folders as SARIF 2.1.0; - is standard output.",
+            *LOG,
+            printable=True,
         ),
     ] = None,
     redact: Annotated[

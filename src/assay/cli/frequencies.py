@@ -18,7 +18,7 @@ def frequencies_command(
         str, typer.Argument(metavar="CORPUS", help="A file or folder with texts like the model's training data.")
     ],
     *,
-    output: Annotated[Path, output_file("The table to write.")],
+    output: Annotated[Path, output_file("The table to write.", ".npz")],
     which: Annotated[DataSelection, Shown("columns")],
     settings: Annotated[ModelSettings, Shown("model_option")],
 ) -> None:
@@ -32,7 +32,7 @@ def frequencies_command(
     from assay.datasets import read_dataset
     from assay.models import open_tokenizer
     from assay.progress import warn
-    from assay.reports import Report
+    from assay.reports import Report, number_of
     from assay.scores import FrequencyTable
 
     dataset = read_dataset(corpus, which)
@@ -43,10 +43,10 @@ def frequencies_command(
         tokenizer.token_ids(sample.text for sample in dataset.samples),
         vocabulary_size=tokenizer.vocabulary_size,
         tokenizer_digest=tokenizer.digest,
-        source=f"{len(dataset.samples)} texts of {dataset.source}",
+        source=f"{number_of(len(dataset.samples), 'text')} of {dataset.source}",
     )
     table.save(output)
     seen = int((table.counts > 0).sum())
-    statement = f"{output}: {table.total:,} tokens, {seen:,} of {len(table.counts):,} token ids occur"
+    statement = f"{output}: {number_of(table.total, 'token')}, {seen:,} of {len(table.counts):,} token ids occur"
     data = {"file": str(output), "tokens": table.total, "token_ids": seen, "vocabulary_size": len(table.counts)}
     show(Report("Token frequencies", statement, data=data))

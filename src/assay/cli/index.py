@@ -121,14 +121,14 @@ def remove_command(
     """
     from assay.api import writable_index
     from assay.provenance.index import remove
-    from assay.reports import Report
+    from assay.reports import Report, number_of
 
     if not corpora and not path:
         raise DataError("nothing to remove was named: expected a corpus or --path PATTERN")
     with writable_index(at) as index:
         removed = remove(index, corpora or [], tuple(path or ()))
         index.commit()
-    statement = f"{removed.files:,} files and {removed.documents:,} documents removed"
+    statement = f"{number_of(removed.files, 'file')} and {number_of(removed.documents, 'document')} removed"
     _show_report(Report(title="Removed", statement=statement, data=asdict(removed)))
 
 
@@ -199,7 +199,7 @@ def verify_command(
     repaired = CodeIndex.repair(folder) if repair else None
     details = []
     if repaired:
-        details.append(f"{repaired.computed:,} documents computed again, {repaired.removed:,} removed")
+        details.append(f"{number_of(repaired.computed, 'document')} computed again, {repaired.removed:,} removed")
     if repaired and repaired.read_again:
         warn(
             f"{at}: damaged rows were removed, {number_of(repaired.removed, 'document')} with them; no trace finds "
@@ -244,7 +244,7 @@ def _show_report(report: "Report") -> None:
 
 def described_counts(counts: "BuildCounts", at: str) -> "Report":
     """Return what a build read as a report: the skipped files and the notes by reason."""
-    from assay.reports import Column, Report, Row, Table
+    from assay.reports import Column, Report, Row, Table, number_of
 
     rate = f", {counts.bytes / counts.seconds / 1e6:.1f} MB/s" if counts.bytes else ""
     reasons = sorted([*counts.skipped.items(), *counts.notes.items()], key=lambda pair: -pair[1])
@@ -252,8 +252,9 @@ def described_counts(counts: "BuildCounts", at: str) -> "Report":
     table = Table("reasons", "Skipped files and notes", columns, rows=tuple(map(Row, reasons)))
     return Report(
         title="Build",
-        statement=f"{counts.files:,} files: {counts.read:,} read, {counts.unchanged:,} unchanged, "
-        f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; {counts.documents:,} new documents, "
+        statement=f"{number_of(counts.files, 'file')}: {counts.read:,} read, {counts.unchanged:,} unchanged, "
+        f"{counts.gone:,} gone, {sum(counts.skipped.values()):,} skipped; "
+        f"{number_of(counts.documents, 'new document')}, "
         f"{counts.duplicates:,} known ones; {counts.seconds:.1f} s{rate}",
         tables=(table,) if reasons else (),
         notes=(f"The index is {at}.",),

@@ -1,5 +1,7 @@
 """Options that several commands share, each described once."""
 
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,9 @@ OUTPUT = "Output"
 OUTPUT_NAMES = ("-o", "--out", "--output")
 """Names of the option of a result, in every command."""
 STANDARD_OUTPUT = Path("-")
+PAGES, LINES, OBJECT, LOG = (".html", ".htm"), (".jsonl",), (".json",), (".sarif", ".json")
+FORMATS = frozenset({*PAGES, *LINES, *LOG, ".csv", ".md", ".npz", ".parquet"})
+"""Endings of names that say a format; another ending says none, and fits every file."""
 
 MODEL_HELP = "builtin:small, a folder, hub id or GGUF file, vllm:ID, openai:MODEL@URL."
 ModelName = Annotated[
@@ -74,30 +79,56 @@ WRITTEN = {False: new_file, True: new_file_or_output}
 """Can it be printed → the check of a file that a command writes."""
 
 
-def output_file(description: str, *, printable: bool = False) -> Any:  # noqa: ANN401  the type that typer gives its options
+def check_ending(path: Path | None, endings: Sequence[str]) -> None:
+    """Check that the name of a file does not say another format than its content has.
+
+    Raises:
+        DataError: it does.
+    """
+    if path is not None and endings and path.suffix.lower() in FORMATS.difference(endings):
+        raise DataError(f"received {path}, expected a name that ends in {' or '.join(endings)}")
+
+
+def output_file(description: str, *endings: str, printable: bool = False) -> Any:  # noqa: ANN401  the type that typer gives its options
     """Return the option of the file that holds the result of a command; `printable` takes "-" too."""
-    return typer.Option(
-        *OUTPUT_NAMES,
-        metavar="FILE",
-        help=description,
-        rich_help_panel=OUTPUT,
-        callback=WRITTEN[printable],
-        show_default=False,
-    )
+    return _file_option(description, *OUTPUT_NAMES, endings=endings, check=WRITTEN[printable])
 
 
 def further_file(
-    description: str, panel: str = OUTPUT, *, printable: bool = False, hidden: bool = False, added: bool = False
+    description: str,
+    *endings: str,
+    panel: str = OUTPUT,
+    printable: bool = False,
+    hidden: bool = False,
+    added: bool = False,
 ) -> Any:  # noqa: ANN401
     """Return the option of a file that a command writes beside its result.
 
     `printable` takes "-" too, and `added` a file that exists, which is added to.
     """
+    check = added_file if added else WRITTEN[printable]
+    return _file_option(description, endings=endings, check=check, panel=panel, hidden=hidden)
+
+
+def _file_option(
+    description: str,
+    *names: str,
+    endings: Sequence[str],
+    check: Callable[[typer.Context, Path | None], Path | None],
+    panel: str = OUTPUT,
+    hidden: bool = False,
+) -> Any:  # noqa: ANN401
+    @wraps(check)  # by which a command knows that it writes a file
+    def checked(context: typer.Context, path: Path | None) -> Path | None:
+        check_ending(path, endings)
+        return check(context, path)
+
     return typer.Option(
+        *names,
         metavar="FILE",
         help=description,
         rich_help_panel=panel,
-        callback=added_file if added else WRITTEN[printable],
+        callback=checked,
         show_default=False,
         hidden=hidden,
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import ModelName, output_file
+from assay.cli.options import LINES, ModelName, output_file
 from assay.models.settings import ModelSettings
 from assay.release.settings import ReleaseSettings, ReleaseTestSettings
 
@@ -38,7 +38,7 @@ def make_command(
     ],
     *,
     out: Annotated[
-        Path | None, output_file("The public file; the page for its data card is written beside it.")
+        Path | None, output_file("The public file; the page for its data card is written beside it.", *LINES)
     ] = None,
     secret: Annotated[
         Path | None,
@@ -127,7 +127,7 @@ def test_command(
 def twins_command(
     secret: SecretFile,
     *,
-    out: Annotated[Path, output_file("File of the twins, with the columns of the public file.")],
+    out: Annotated[Path, output_file("File of the twins, with the columns of the public file.", *LINES)],
 ) -> None:
     """Write the twin of each task, for an evaluation that stays private.
 
@@ -143,7 +143,7 @@ def twins_command(
 def rotate_command(
     secret: SecretFile,
     *,
-    out: Annotated[Path, output_file("The new public file; the page for its data card is written beside it.")],
+    out: Annotated[Path, output_file("The new public file; the page for its data card is written beside it.", *LINES)],
     beacon: Annotated[
         str, typer.Option(metavar="VALUE", help="Value of a round of the beacon after the last version.")
     ] = "",

@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import OUTPUT, further_file, output_file, writable_folder
+from assay.cli.options import OUTPUT, PAGES, further_file, output_file, writable_folder
 from assay.settings import COLUMNS, Setting, Settings
 
 READING = "Reading"
@@ -80,7 +80,9 @@ def scan_command(
     output: Annotated[
         Path | None, output_file("Write the evidence, a row for each task and place: .parquet or .jsonl.")
     ] = None,
-    page: Annotated[Path | None, further_file("Write the report as a page, with both texts of each place.")] = None,
+    page: Annotated[
+        Path | None, further_file("Write the report as a page, with both texts of each place.", *PAGES)
+    ] = None,
     columns: Annotated[ScanColumns, Shown("columns")],
 ) -> None:
     """Look for the tasks of benchmarks in training data, and say for each: found, not found, or too short to tell.

@@ -12,7 +12,7 @@ import typer
 from assay.cli.code_files import not_judged, source_files
 from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
-from assay.cli.options import STANDARD_OUTPUT, At, further_file
+from assay.cli.options import LOG, STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
 from assay.cli.unused import options_of_command_line
 from assay.errors import DataError
@@ -64,7 +64,7 @@ def trace_command(
     search: MatchSettings,
     gate: GateSettings,
     sarif: Annotated[
-        Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", printable=True)
+        Path | None, further_file("Write SARIF 2.1.0 to this file; - is standard output.", *LOG, printable=True)
     ] = None,
     language: Annotated[
         str | None,

@@ -19,6 +19,7 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
     from assay.cli.present import chosen_format, show
     from assay.provenance import verbatim_passages
     from assay.provenance.findings import describe_passages, place_text
+    from assay.reports import number_of
 
     passages: list[tuple[SourceText, Passage]] = []
     for file in files:
@@ -37,7 +38,8 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
         if cut and len(shown) > LONGEST_LINE:
             shown = f"{shown[:LONGEST_LINE]}…"
         echo(
-            f"{file.path}:{passage.lines.first}: {passage.words} words as in {where} ({place.origin.licence}): {shown}"
+            f"{file.path}:{passage.lines.first}: {number_of(passage.words, 'word')} as in {where} "
+            f"({place.origin.licence}): {shown}"
         )
     if not passages:
         echo("no passage of the text occurs word for word in the corpus")

@@ -20,6 +20,9 @@ class GateSettings(LicenceSettings):
     write_baseline: Annotated[
         Path | None,
         further_file(
-            "Accept all denied findings of this run from now on.", LicenceSettings.PANEL, hidden=True, added=True
+            "Accept all denied findings of this run from now on.",
+            panel=LicenceSettings.PANEL,
+            hidden=True,
+            added=True,
         ),
     ] = None

@@ -6,6 +6,7 @@ each one is, and which function checks it. Typer brings its own copy of Click, s
 function below is one such need; `CHECKED` is the range of versions that they were read in.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -39,7 +40,7 @@ def annotation_of(parameter: Any) -> Any:  # noqa: ANN401
 
 def function_of(parameter: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     """Return the function that checks the value of a parameter, which typer wraps into its own; None without one."""
-    return getattr(parameter.callback, "__wrapped__", None)
+    return parameter.callback and inspect.unwrap(parameter.callback)
 
 
 def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401

@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
-from assay.cli.options import STANDARD_OUTPUT, output_file
+from assay.cli.options import LINES, STANDARD_OUTPUT, output_file
 from assay.datasets import MOST_UNSEEN, DataSelection
 
 unseen_app = typer.Typer(
@@ -37,7 +37,9 @@ def build_command(
     out: Annotated[
         Path,
         output_file(
-            "File of JSON lines; - is standard output, the summary then goes to standard error.", printable=True
+            "File of JSON lines; - is standard output, the summary then goes to standard error.",
+            *LINES,
+            printable=True,
         ),
     ],
     like: Annotated[

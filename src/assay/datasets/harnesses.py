@@ -7,6 +7,7 @@ path of its YAML file; TASK of inspect is the name of an installed task or FILE.
 import contextlib
 import io
 import re
+import zipfile
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
@@ -59,7 +60,23 @@ def read_inspect_log(path: Path, *, header_only: bool = False) -> Any:  # noqa: 
     try:
         return read_eval_log(str(path), resolve_attachments=not header_only, header_only=header_only)
     except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
-        raise DataError(f"{path} cannot be read as an inspect log: {plain_reason(error)[:200]}") from error
+        raise DataError(f"{path} cannot be read as an inspect log: {_fault_of_log(path, error)}") from error
+
+
+def _fault_of_log(path: Path, error: Exception) -> str:
+    """Return what a file is that inspect_ai cannot read, and what was expected; its errors do not say it."""
+    if not path.is_file():
+        return f"{plain_reason(error)[:200]}; expected a file"
+    if path.stat().st_size == 0:
+        return "received an empty file, expected the log of a run"
+    if path.suffix != ".eval":
+        return f"{plain_reason(error)[:200]}; expected the JSON log of a run"
+    if zipfile.is_zipfile(path):
+        return f"{plain_reason(error)[:200]}; expected the members that inspect writes"
+    with path.open("rb") as file:
+        is_cut = file.read(4) == b"PK\x03\x04"
+    received = "a zip archive that is cut off" if is_cut else "a file that is no zip archive"
+    return f"received {received}, expected the whole .eval file of a run"
 
 
 def _lm_eval_rows(name: str) -> list[SourceRow]:

@@ -46,7 +46,7 @@ class Estimate:
     @property
     def support(self) -> str:
         """Number of groups of each class, `31 + 28 groups`; empty if the interval is not one over groups."""
-        return f"{counted(self.groups)} groups" if self.groups else ""
+        return f"{counted(self.groups)} group{'s' * (self.groups != (1,))}" if self.groups else ""
 
     def __str__(self) -> str:
         """Return the value as tables print it: `.842 [.801, .879; 31 + 28]`, the number of groups last."""

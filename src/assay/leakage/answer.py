@@ -42,7 +42,7 @@ def _lot_line(lot: ReleaseEvidence) -> str:
     p_value, note = lot.adjusted_p_value, ""
     if p_value is None:
         p_value, note = lot.p_value, ", unadjusted"
-    return f"Test of the lot, {lot.tasks} tasks: {named_p_value(p_value)}{note}."
+    return f"Test of the lot, {number_of(lot.tasks, 'task')}: {named_p_value(p_value)}{note}."
 
 
 def reason_of(summary: ScoreSummary) -> str:

@@ -417,7 +417,8 @@ def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
         return f"{shown}, which is no evidence of absence."
     return (
         f"{model} prefers the copies of {benchmark} that a lot chose: a model without the publication shows a result "
-        f"this clear {in_cases(adjusted)}{condition}; it knows at least {lot.memorised} of {lot.tasks} tasks."
+        f"this clear {in_cases(adjusted)}{condition}; it knows at least {lot.memorised} of "
+        f"{number_of(lot.tasks, 'task')}."
     )
 
 

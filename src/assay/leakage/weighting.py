@@ -9,6 +9,7 @@ from assay.evaluation import MINIMUM_UNSEEN, DensityRatio, density_ratio
 from assay.leakage.inputs import Weights
 from assay.leakage.measuring import MeasuredAudit
 from assay.leakage.texts import groups_of
+from assay.reports import number_of
 from assay.types import Float64Array, Sample
 
 REACHABLE = 0.5
@@ -68,6 +69,6 @@ def weights_note(kind: Weights, ratio: DensityRatio | None) -> tuple[str, ...]:
         return ()
     note = (
         f"P-values are weighted by {kind}: the {len(ratio.unseen):,} unseen texts count as "
-        f"{ratio.effective_unseen:.0f} texts like the benchmark."
+        f"{number_of(round(ratio.effective_unseen), 'text')} like the benchmark."
     )
     return (note,)

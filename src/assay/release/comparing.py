@@ -18,7 +18,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.release.secret_file import read_secret
 from assay.release.statistic import pooled_outcome
-from assay.reports import Report, TabularResult, describe
+from assay.reports import Report, TabularResult, describe, number_of
 
 DAYS_APART = 7
 """Days between two evaluations from which on a served model may be another one."""
@@ -71,7 +71,9 @@ def compare_results(public: str | Path, twin: str | Path, secret: str | Path | N
     ours, theirs = _outcomes(public), _outcomes(twin)
     if ours.keys() != theirs.keys():
         apart = sorted(ours.keys() ^ theirs.keys())
-        raise DataError(f"{public} and {twin} differ in {len(apart)} tasks (the first: {apart[0]}); expected the same")
+        raise DataError(
+            f"{public} and {twin} differ in {number_of(len(apart), 'task')} (the first: {apart[0]}); expected the same"
+        )
     checked, unchecked = _checked(public, twin=twin, ours=run_facts(public), theirs=run_facts(twin))
     lots = _lots(list(ours), None if secret is None else Path(secret), public)
     their_values = list(map(theirs.__getitem__, ours))
@@ -125,7 +127,7 @@ def _outcomes(path: Path) -> dict[str, float]:
         ) from error
     outcomes = {result.id: result.correct for result in results if result.correct is not None}
     if len(outcomes) < FEWEST:
-        raise DataError(f"{path}: {len(outcomes)} tasks have an outcome, expected the log of an evaluation")
+        raise DataError(f"{path}: outcomes of {number_of(len(outcomes), 'task')}, expected the log of an evaluation")
     return outcomes
 
 

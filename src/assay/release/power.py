@@ -76,7 +76,7 @@ def power_table(tasks: int, naming: str) -> Table:
         seen = f"{power.seen} of {number_of(power.published, 'task')}"
         rows.append(Row((seen, power.times, power.alone, power.with_parent)))
     if not rows:
-        rows = [Row((f"{tasks} tasks", *[Missing("not measured")] * 3))]
+        rows = [Row((number_of(tasks, "task"), *[Missing("not measured")] * 3))]
     return Table(
         "power",
         "What a test would find",

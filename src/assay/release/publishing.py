@@ -12,7 +12,7 @@ from assay.release.secret_values import LogState, Secret
 from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
 from assay.release.verifying import FailedCopy, failed_copies, packages_in
-from assay.reports import Report, TabularResult, describe
+from assay.reports import Report, TabularResult, describe, number_of
 
 SHOWN = 5
 """Ids that an error lists."""
@@ -87,7 +87,7 @@ def verify_release(public: str | Path, secret: str | Path, packages: str | None 
             raise DataError(f"{public} does not match {secret}: every task differs; expected the secret of this file")
         more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
         raise DataError(
-            f"{public} differs from version {number} of the release in {len(ids)} tasks: "
+            f"{public} differs from version {number} of the release in {number_of(len(ids), 'task')}: "
             f"{', '.join(ids[:SHOWN])}{more}; expected it as `assay release make` wrote it"
         )
     failed, tested = failed_copies(value, number, folders)

@@ -36,7 +36,7 @@ from assay.release.scored_copies import ReleasedCopies, TaskTest, VersionTest, s
 from assay.release.secret_file import held_secret, read_secret, write_secret
 from assay.release.secret_values import LoggedTest, LogState, Secret, SpentCopies
 from assay.release.settings import ReleaseTestSettings
-from assay.reports import Report, TabularResult, describe
+from assay.reports import Report, TabularResult, describe, number_of
 from assay.types import PROOF_LEVEL, Generator, LogProbScorer, ReleaseEvidence
 
 NAMED = 0.05
@@ -196,7 +196,7 @@ def _spent(secret: Secret, path: Path, server: str, *, allowed: bool) -> tuple[S
     """
     if not allowed:
         raise DataError(
-            f"the server of {server} gets secret copies of {len(secret.committed.tasks)} tasks, "
+            f"the server of {server} gets secret copies of {number_of(len(secret.committed.tasks), 'task')}, "
             "which are spent then; expected --spend, or --access black"
         )
     tranche = len(secret.spent) + 1

@@ -121,7 +121,7 @@ def _brackets(measured: Measured, number: Callable[[float], str], *, basis: bool
     ends = f"{number(measured.low)}, {number(measured.high)}"
     if not basis or not measured.support:
         return f"[{ends}]"
-    return f"[{ends}; {measured.support.removesuffix(' groups')}]"
+    return f"[{ends}; {measured.support.removesuffix('s').removesuffix(' group')}]"
 
 
 def decimal(value: float) -> str:

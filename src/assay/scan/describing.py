@@ -45,7 +45,7 @@ def _(scanned: CorpusScan) -> Report:
     if len(places) > MOST_ROWS or scanned.more:
         notes.append(
             f"The tables list {min(len(places), MOST_ROWS)} rows and files of the corpus; the evidence (-o) has "
-            f"{_all_places(scanned) - scanned.more:,} places of {_all_places(scanned):,}."
+            f"{_all_places(scanned) - scanned.more:,} of {number_of(_all_places(scanned), 'place')}."
         )
     return Report(
         title=f"Do these training data hold tasks of {', '.join(scanned.evidence.benchmarks)}?",
@@ -105,9 +105,9 @@ def data_card_paragraph(scanned: CorpusScan) -> str:
     if scanned.blind:
         kinds += ", or with other names"
     return (
-        f"For the data card: the {evidence.compared:,} texts ({scanned.size / 1e6:,.1f} MB) were searched for "
-        f"tasks, prompts, solutions and tests {kinds}. {'. '.join(sentences)}. {evidence.unread:,} texts or "
-        "files were not read. Paraphrases and other solutions were not looked for."
+        f"For the data card: {number_of(evidence.compared, 'text')} ({scanned.size / 1e6:,.1f} MB) searched for "
+        f"tasks, prompts, solutions and tests {kinds}. {'. '.join(sentences)}. Not read: "
+        f"{number_of(evidence.unread, 'text')} or files. Paraphrases and other solutions were not looked for."
     )
 
 
@@ -118,7 +118,7 @@ def _all_places(scanned: CorpusScan) -> int:
 def _card_sentence(scanned: CorpusScan, benchmark: str) -> str:
     holders, short = (scanned.tasks(status, benchmark) for status in ("found", "too short to tell"))
     total = Counter(map(attrgetter("benchmark"), scanned.evidence.tasks))[benchmark]
-    sentence = f"{benchmark}: {len(holders)} of {total} tasks found"
+    sentence = f"{benchmark}: {len(holders)} of {number_of(total, 'task')} found"
     if holders:
         parts = Counter(task.places[0].part for task in holders).most_common()
         sentence += f" ({', '.join(starmap('{}: {}'.format, parts))})"

@@ -236,7 +236,11 @@ class FileReader:
                 else:
                     # the ending names the column: 000017.txt is the column "txt" of the row 000017
                     ending = member.path.removeprefix(key.removesuffix("*"))
-                    value = _object(raw) if ending.endswith("json") else None
+                    try:
+                        value = _object(raw, distinct_fields) if ending.endswith("json") else None
+                    except DataError as fault:
+                        self._count(str(fault), member.path)
+                        continue
                     row[ending] = decode_source(raw)[0] if value is None else value
             if row:
                 yield from self._row(row, number=None, member=key, shape="WebDataset")

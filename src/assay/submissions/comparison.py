@@ -151,7 +151,7 @@ class Comparison:
         for pair in self.pairs:
             yield f"{self.name(pair.first)} and {self.name(pair.second)}: {pair.reason}"
         if self.further:
-            yield f"{self.further:,} more pairs stand out"
+            yield f"and {number_of(self.further, 'more pair')}"
         for cluster in self.clusters:
             if len(cluster) > 2:  # noqa: PLR2004  two are a pair, which has its line already
                 yield f"{len(cluster)} belong together: {_named(map(self.name, cluster))}"
@@ -179,7 +179,7 @@ class Comparison:
                     broken.append(f"{submission.student}: {text.path}: does not parse as {text.language}; compared")
         yield from broken[:NAMED]
         if len(broken) > NAMED:
-            yield f"{len(broken) - NAMED:,} more files do not parse; compared"
+            yield f"and {number_of(len(broken) - NAMED, 'more file')} that no parser takes; compared"
 
     def describe(self) -> Report:
         """Return the pairs as a report, one row each; `cluster` is the number of their cluster, from 1."""

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.corpora import Document, Origin
+from assay.corpora import Document, Origin, SourceText
 from assay.errors import AssayError, CorpusIndexError
-from assay.provenance import CodeIndex, Thresholds, TraceSettings, trace
+from assay.provenance import CodeIndex, Thresholds, TraceSettings, trace, trace_file
 from assay.provenance.confidence import CalibrationTable, IndexCalibration, bin_values
 from assay.provenance.search.boilerplate import (
     NO_BOILERPLATE,
@@ -309,6 +309,10 @@ def test_a_near_vector_of_a_text_without_fingerprints_has_no_confidence(with_vec
     assert result.matches
     assert {match.confidence for match in result.matches} == {None}
     assert result.too_short
+    for method in ("union", "vector"):
+        file = trace_file(SourceText("a.py", "}", "python"), with_vectors, method=method, settings=settings)
+        assert not file.findings
+        assert file.why_none.startswith("too short: 1 characters")
 
 
 @pytest.mark.parametrize("method", ["hst", "vector"])

@@ -9,6 +9,7 @@ from assay.annotation.log_file import LogFile, first_text, values_at
 from assay.annotation.readers.attempts import UNSCORED, Attempts
 from assay.annotation.task_results import LogColumns, StatedScore, TaskLog
 from assay.datasets import check_nested, inspect_values, read_inspect_log
+from assay.reports import number_of
 
 MEANS = ("accuracy", "mean")
 """Metrics of inspect that are means of the outcomes."""
@@ -42,7 +43,9 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
             check_nested(dumped, path, str(file.path))
     metric = attempts.choose(columns.metric)
     if log.status != "success":
-        attempts.notes.append(f"the run did not end: its status is {log.status}, with {len(samples):,} samples in it")
+        attempts.notes.append(
+            f"the run did not end: its status is {log.status}, with {number_of(len(samples), 'sample')} in it"
+        )
     return attempts.log("inspect", metric, stated=_stated(log, metric, attempts.notes), columns=places)
 
 

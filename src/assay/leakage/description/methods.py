@@ -8,7 +8,7 @@ from assay.evaluation import TOP
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
 from assay.leakage.results import Audit
 from assay.leakage.unseen_test import FAMILIARITY
-from assay.reports import Method, percent
+from assay.reports import Method, number_of, percent
 from assay.scores import DETECTORS, ScoreDefinition, View, request
 
 NOTATION = (
@@ -63,9 +63,9 @@ def evaluation_methods(audit: Audit) -> tuple[Method, ...]:
                 formula="AUROC = P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2; TPR at f = max {TPR(t) : FPR(t) ≤ f}",
                 summary="s⁺ and s⁻ are the scores of a random member and a random non-member. The AUROC of a score "
                 "that knows nothing is .5, its TPR equals the FPR. Intervals "
-                f"({percent(summary.ranking.auroc.level)}) are over {summary.ranking.groups:,} groups (a module, a "
-                "project, a task), never over single samples of one group: Wilson's, with the effective sample size "
-                "from resampled groups and Student's quantile.",
+                f"({percent(summary.ranking.auroc.level)}) are over {number_of(summary.ranking.groups, 'group')} (a "
+                "module, a project, a task), never over single samples of one group: Wilson's, with the effective "
+                "sample size from resampled groups and Student's quantile.",
                 reference="Hanley and McNeil 1982; Wilson 1927; Korn and Graubard 1998",
             )
         )

@@ -32,6 +32,7 @@ from assay.reports import (
     area_with_interval,
     four_digits,
     named_p_value,
+    number_of,
     percent,
     percent_interval,
 )
@@ -333,7 +334,7 @@ def named_table(audit: Audit) -> Table | None:
     named = named_samples(audit)
     if not named.samples:
         return None
-    caption = [f"Named by {named.score}: q ≤ {named.level:g} over {named.tested:,} samples. {FALSE_SHARE}"]
+    caption = [f"Named by {named.score}: q ≤ {named.level:g} over {number_of(named.tested, 'sample')}. {FALSE_SHARE}"]
     if len(named.samples) > MOST_NAMED:
         caption.append(f"{len(named.samples) - MOST_NAMED:,} more are in the list of samples.")
     return Table(

@@ -190,7 +190,9 @@ def trace_file(
     search = partial(trace, method=method, top=documents, settings=settings, also=also)
 
     def searched(every: Iterable[SourceText]) -> list[tuple[SourceText, Trace]]:
-        return [(part, search(part.text, index, language=part.language)) for part in every]
+        traced = [(part, search(part.text, index, language=part.language)) for part in every]
+        # a closing brace is near to much: what no fingerprint judges has no source, whatever the thresholds
+        return [(part, replace(near, matches=(), origins={}) if near.too_short else near) for part, near in traced]
 
     # a name may lie: Python in a file that is called .ipp is read as Python too
     others = [parts(replace(labelled, language=language, blocks=())) for language in _shown_otherwise(file)]

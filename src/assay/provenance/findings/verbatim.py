@@ -17,7 +17,7 @@ from assay.provenance.findings.describing import place_text
 from assay.provenance.findings.finding import Place
 from assay.provenance.index import Searchable, StoredDocument
 from assay.provenance.search import NO_BOILERPLATE, candidates_of, read_query
-from assay.reports import Annotation, Column, Report, Table
+from assay.reports import Annotation, Column, Report, Table, number_of
 
 LEAST_WORDS = 12
 """Words of a passage; shorter ones occur in any code."""
@@ -166,7 +166,7 @@ def describe_passages(passages: Sequence[tuple[SourceText, Passage]]) -> Report:
     annotations = []
     for file, passage in passages:
         place = passage.places[0]
-        words = f"{passage.words} words as in {place_text(place)} ({place.origin.licence})"
+        words = f"{number_of(passage.words, 'word')} as in {place_text(place)} ({place.origin.licence})"
         lines = passage.lines
         annotations.append(Annotation(words, file.path, line=lines.first, last_line=lines.last))
     return Report(

@@ -360,7 +360,7 @@ class _CopyPlan:
         )
         if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
             return (
-                f"distinct copies: {len(draft.copies)}, {self.first} are needed "
+                f"{len(draft.copies)} of the {self.first} copies that are needed, the twin included "
                 "(more by --names or --unrelated; or fewer --copies)"
             )
         return draft

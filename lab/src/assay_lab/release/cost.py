@@ -19,7 +19,7 @@ class Size:
     """Tasks (None for all), and copies."""
 
     tasks: int | None = None
-    copies: int = 20
+    copies: int = 10
 
 
 def run(size: Size, seed: int, data: Data) -> Result:

@@ -7,7 +7,7 @@ an object or of a function.
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import repeat
 
@@ -76,24 +76,13 @@ def languages_of_text(text: str) -> tuple[str, ...]:
     for name, patterns in SIGNS.items():
         signs[name] = sum(pattern.search(bare) is not None for pattern in patterns)
     errors = cache(partial(error_share, text))
-
-    def score(name: str) -> float:
-        base = BASES.get(name)
-        if base is None:
-            return signs[name] - ERROR_WEIGHT * errors(name)
-        # what only the larger language accepts is not in the smaller one, so phrases of both count fully; a text that
-        # both accept has to show the larger one by phrases of its own
-        is_needed = not errors(name) and errors(base)
-        shared = signs[base] if is_needed else 0.8 * signs[base] - 0.4
-        return 1.3 * signs[name] + shared - ERROR_WEIGHT * errors(name)
-
     # a grammar that reads any words, such as Kotlin's, is no evidence alone: a phrase of the language is needed
     most = {name: 1.3 * signs[name] + signs.get(BASES.get(name, ""), 0) for name in SIGNS}
     scores: dict[str, float] = {}
     for name in sorted(filter(most.__getitem__, SIGNS), key=most.__getitem__, reverse=True):
         # errors only lower a score: a language whose phrases alone cannot win is not parsed
         if most[name] >= max(scores.values(), default=LEAST_SCORE):
-            scores[name] = score(name)
+            scores[name] = _score(name, signs, errors)
     # of equal scores the first language of the table wins
     best = max(filter(scores.__contains__, SIGNS), key=scores.__getitem__, default="")
     if not best or scores[best] < LEAST_SCORE:
@@ -102,6 +91,18 @@ def languages_of_text(text: str) -> tuple[str, ...]:
         return (best,)
     relatives = (name for name in SIGNS if BASES.get(name) == best or BASES.get(best) == name)
     return (best, *(name for name in relatives if not errors(name)))
+
+
+def _score(name: str, signs: Mapping[str, int], errors: Callable[[str], float]) -> float:
+    """Return what speaks for a language: its phrases, less the share of the text that its grammar cannot read."""
+    base = BASES.get(name)
+    if base is None:
+        return signs[name] - ERROR_WEIGHT * errors(name)
+    # what only the larger language accepts is not in the smaller one, so phrases of both count fully; a text that both
+    # accept has to show the larger one by phrases of its own
+    is_needed = not errors(name) and errors(base)
+    shared = signs[base] if is_needed else 0.8 * signs[base] - 0.4
+    return 1.3 * signs[name] + shared - ERROR_WEIGHT * errors(name)
 
 
 def error_share(text: str, language: str) -> float:

@@ -121,17 +121,17 @@ class TestFilesThatExist:
         ("words", "option"), WRITERS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value.name
     )
     def test_no_command_replaces_a_file_without_force(self, assay, tmp_path, words, option):
-        (tmp_path / "mine.jsonl").write_text("mine")
+        (tmp_path / "mine.out").write_text("mine")
         needed = [parameter for parameter in leaf_of(words).params if parameter.required and parameter is not option]
         values = [
             (*parameter.opts[:1], "x") if parameter.param_type_name == "option" else ("x",) for parameter in needed
         ]
-        done = assay(*words, *chain.from_iterable(values), option.opts[-1], "mine.jsonl")
+        done = assay(*words, *chain.from_iterable(values), option.opts[-1], "mine.out")
         assert (done.code, done.err) == (
             2,
-            "assay: error: mine.jsonl exists already; expected another name, or --force to replace it\n",
+            "assay: error: mine.out exists already; expected another name, or --force to replace it\n",
         )
-        assert (tmp_path / "mine.jsonl").read_text() == "mine"
+        assert (tmp_path / "mine.out").read_text() == "mine"
 
     def test_these_are_all_options_of_written_files(self):
         names = {option.opts[-1] for _, option in WRITERS}

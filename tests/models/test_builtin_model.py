@@ -81,7 +81,7 @@ def test_another_model_or_setting_is_left_to_other_ways(name, settings):
 @pytest.mark.parametrize(
     ("command", "needed"),
     [
-        (("detect", "a.py"), {"numba"}),
+        (("detect", "a.py", "--model", "builtin:control"), {"numba"}),
         (("score", "builtin:small", "texts.jsonl"), set()),
         (("audit", "builtin:small", "texts.jsonl", "--describe"), {"altair"}),
     ],

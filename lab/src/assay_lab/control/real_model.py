@@ -402,7 +402,7 @@ EXPERIMENTS = tuple(
         name=f"control/real_model-{part}",
         run=partial(run_part, part),
         scales={"smoke": 8, "full": size},
-        columns=("part", "tasks", "unseen", "verdict", "blind", "control"),
+        columns=("part", "samples_of_a_side", "tasks", "unseen", "verdict", "blind", "control"),
         needs=needs_of(part),
         stored=f"real/{part}",
     )

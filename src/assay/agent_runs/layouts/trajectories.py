@@ -49,7 +49,7 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
             name=names_in(path)[0],
             layout="SWE-agent",
             tasks=names_in(path),
-            prompt="\n".join(_prompts(objects_of(trajectory.get("history")))),
+            prompt="\n".join(_prompts(trajectory.get("history") or ())),
             steps=tuple(steps),
             submission=string_or_none((trajectory.get("info") or {}).get("submission")),
             root=root,

@@ -103,9 +103,9 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
         for score in log.stated:
             if outcomes and abs(fmean(outcomes) - score.value) > ROUNDING:
                 raise DataError(
-                    f"{score.place} states {100 * score.value:.2f} %, but the {number_of(len(outcomes), 'outcome')} read "
-                    f"as {log.harness} have a mean of {100 * fmean(outcomes):.2f} %; expected the same: the log is "
-                    "damaged, or of a version that assay does not know"
+                    f"{score.place} states {100 * score.value:.2f} %, but the {number_of(len(outcomes), 'outcome')} "
+                    f"read as {log.harness} have a mean of {100 * fmean(outcomes):.2f} %; expected the same: the log "
+                    "is damaged, or of a version that assay does not know"
                 )
 
 

@@ -33,7 +33,7 @@ from assay_lab.testbed.configuration import Configuration, EvaluationSettings, G
 from assay_lab.testbed.evaluate import STATISTICS
 from assay_lab.testbed.plant import Planted
 
-DETECTORS = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase")
+DETECTORS = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase", "sr_black")
 
 
 def function(i):

@@ -33,7 +33,8 @@ from assay_lab.testbed.configuration import Configuration, EvaluationSettings, G
 from assay_lab.testbed.evaluate import STATISTICS
 from assay_lab.testbed.plant import Planted
 
-DETECTORS = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase", "sr_black")
+GRAY = ("loss", "mid_pit", "min_k_plus_plus", "sr_gray", "sr_gray:n=1", "sr_z", "lowercase")
+DETECTORS = (*GRAY, "sr_black", "sr_black_rank", "ngram_generation", "dpdllm", "veil_probe")
 
 
 def function(i):

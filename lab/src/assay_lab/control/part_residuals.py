@@ -283,7 +283,7 @@ def scored_parts(samples: Sequence[Sample], names: tuple[str, str], work: Path) 
     """Return the parts of texts with their scores by both models, and by a compressor."""
     texts = text_column(samples)
     audited, second = (part_scores(name, tuple(texts), work) for name in names)
-    return Scored(samples, audited, second, np.array(list(map(compressed, texts))))
+    return Scored(samples, audited, second, compressed=np.array(list(map(compressed, texts))))
 
 
 def kinds_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[float, int]) -> Iterator[tuple[str, Case]]:

@@ -1,7 +1,8 @@
 """`assay index calibrate`: the meaning of a similarity in an index, measured on unrelated code."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -82,7 +83,8 @@ def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report"
                 shares = map(entry.rate, SHOWN)
                 rows.append(Row((table.language or "unknown", channel, entry.shortest, entry.n, *shares)))
     names = ("language", "channel", "tokens from", "n", *(f"{value:.0%}" for value in SHOWN))
-    functions, removed = (calibration.provenance[key] for key in ("functions", "near_duplicates_removed"))
+    record: Mapping[str, Any] = calibration.provenance
+    functions, removed = record["functions"], record["near_duplicates_removed"]
     rates: list[ColumnKind] = ["number"] * len(SHOWN)
     columns = tuple(map(Column, names, ("text", "text", "count", "count", *rates)))
     tables = (Table("rates", "Share of unrelated code that reaches a similarity", columns, rows=tuple(rows)),)

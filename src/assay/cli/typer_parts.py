@@ -40,7 +40,8 @@ def annotation_of(parameter: Any) -> Any:  # noqa: ANN401
 
 def function_of(parameter: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     """Return the function that checks the value of a parameter, which typer wraps into its own; None without one."""
-    return parameter.callback and inspect.unwrap(parameter.callback)
+    checks: Callable[..., Any] | None = parameter.callback and inspect.unwrap(parameter.callback)
+    return checks
 
 
 def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401

@@ -127,7 +127,8 @@ def _decode_dataclass(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by anno
     hints = get_type_hints(kind)
     entries = _expect(dict, data)
     # a field with a default may be missing: a file of an earlier version has fewer
-    needed = [f for f in dataclasses.fields(kind) if f.name in entries or f.default is dataclasses.MISSING]
+    fields = dataclasses.fields(kind)
+    needed = [f for f in fields if f.name in entries or f.default is f.default_factory is dataclasses.MISSING]
     return kind(**{f.name: _decode(hints[f.name], entries[f.name]) for f in needed})
 
 

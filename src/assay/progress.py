@@ -85,7 +85,8 @@ class WorkClock:
     def __call__(self) -> float:
         """Return the seconds until now."""
         passed, worked = time.perf_counter() - self._began, time.process_time() - self._worked
-        if worked < ELSEWHERE * passed:
+        # "or equal": a clock of coarse steps may not have moved yet
+        if worked <= ELSEWHERE * passed:
             return passed
         return worked / max(1, round(worked / passed))
 

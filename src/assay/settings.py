@@ -213,6 +213,11 @@ class Settings:
                 raise SettingError(f"received {name}, which is no setting of {cls.__name__}{near}")
         return cls(**values)
 
+    def with_values(self, **values: Any) -> Self:  # noqa: ANN401  the types of the fields
+        """Return these settings with other values; errors as in `of`."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # as in `of`
+        return self.of(**own | values)
+
     def identity(self) -> dict[str, object]:
         """Return the settings that can change a value, by name, as JSON holds them."""
         return {

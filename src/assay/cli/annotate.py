@@ -10,7 +10,7 @@ import typer
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import LINES, PAGES, STANDARD_OUTPUT, check_ending, further_file, output_file
-from assay.cli.unused import refuse_unused
+from assay.cli.unused import refuse_format, refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.settings import COLUMNS, Setting, Settings
@@ -143,11 +143,15 @@ def annotate_command(
     from assay.datasets import read_dataset
     from assay.escaping import json_text
 
+    refuse_format(context, clean, output)
     if tasks is not None or repositories is not None:
         split = {"--audit": audit, "--scan": scan, "--index": index, "--benchmark": benchmark, "--metric": metric}
-        _refuse_others(context, {**split, "--clean": clean})
+        written = {"--every-eval-ever": every_eval_ever, "--clean": clean}
+        _refuse_others(context, split | written | {"--after": after})
         _annotate_runs(results, tasks, repositories, output=output, which=which)
         return
+    if clean == output == STANDARD_OUTPUT:
+        raise DataError("received - for --clean and for -o, expected one of them on standard output")
     _check_split(audit, scan, index)
     check_ending(output, LINES)
     # the columns are those of the log, unless it needs none and a table of tasks is named

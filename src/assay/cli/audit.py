@@ -11,7 +11,7 @@ from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import OUTPUT, Force, ModelName, output_folder
 from assay.cli.terminal import echo
-from assay.cli.unused import refuse_unused_rewriting
+from assay.cli.unused import refuse_unused, refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
 from assay.leakage import AuditSettings
 from assay.models import ModelSettings
@@ -89,6 +89,8 @@ def audit_command(
     from assay.unseen import is_auto
 
     refuse_unused_rewriting(context, chosen)
+    if unseen.data is None and same_form is None:
+        refuse_unused(context, {"unseen_columns": "expected --unseen DATA or --same-form DATA with it"})
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
     run = Run(out or default, "audit", numbered=out is None, force=force)
     names = [request.name for request in requests(chosen.specification())]

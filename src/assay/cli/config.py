@@ -39,6 +39,8 @@ def config_command(
     **Example**: `assay config audit`
     """
     if command and command[0] == "allow":
+        if len(command) > len(("allow", "FILE")):
+            raise DataError(f"received {len(command) - 1} files, expected one: `assay config allow FILE`")
         path = allow(Path(command[1]) if command[1:] else None)
         echo(f"assay: note: {path} may set everything, until it changes", err=True)
         return

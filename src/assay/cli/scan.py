@@ -22,7 +22,12 @@ class ScanColumns(Settings):
 
     PANEL: ClassVar[str] = READING
     text: Annotated[
-        str | None, Setting("Columns of texts, joined by +; dots lead into nested ones (all text).", inside=COLUMNS)
+        str | None,
+        Setting(
+            "Columns of texts, joined by +; dots lead into nested ones (all text).",
+            safe_when_found=True,
+            inside=COLUMNS,
+        ),
     ] = None
 
 

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import At
+from assay.cli.unused import refuse_unused
 from assay.errors import DataError, require
 from assay.service import ServiceAddress, ServiceLimits
 
@@ -17,7 +18,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 @grouped
-def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) -> None:
+def serve_command(context: typer.Context, *, index: At, address: ServiceAddress, limits: ServiceLimits) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API.
 
     The API is described at `/openapi.json`. By default only this machine can connect (--host). If the environment
@@ -31,6 +32,7 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
         raise DataError(f"--runs {address.runs}: expected a folder of finished audits")
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to continue
     if address.mcp:
+        refuse_unused(context, dict.fromkeys(("host", "port"), "--mcp speaks on standard input and output"))
         _speak(index, address, limits)
         return
     import uvicorn

@@ -14,7 +14,7 @@ from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import LOG, STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
-from assay.cli.unused import options_of_command_line
+from assay.cli.unused import options_of_command_line, refuse_format
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
@@ -90,6 +90,7 @@ def trace_command(
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
 
+    refuse_format(context, sarif)
     if verbatim and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)

@@ -59,7 +59,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at
         return kind(data)
     if kind is float:
         return _number(data)
-    if kind is int and isinstance(data, str):  # a mapping's key
+    # a mapping's key
+    if kind is int and isinstance(data, str):
         return int(data)
     return _expect(kind, data)
 
@@ -67,7 +68,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at
 def _decode_generic(kind: Any, origin: Any, data: Any) -> Any:  # noqa: ANN401
     """Return the value of a type with parameters, such as `tuple[int, ...]`."""
     arguments = get_args(kind)
-    if hasattr(origin, "__value__"):  # an alias with parameters, as `NDArray` is in later versions of numpy
+    # an alias with parameters, as `NDArray` is in later versions of numpy
+    if hasattr(origin, "__value__"):
         return _decode(origin.__value__[arguments], data)
     if origin in GENERIC:
         return GENERIC[origin](arguments, data)
@@ -113,7 +115,8 @@ def _decode_mapping(arguments: tuple[Any, ...], data: Mapping[str, Any]) -> dict
     entries = {read(name): _decode(item, value) for name, value in data.items()}
     if key is str:
         return entries
-    return dict(sorted(entries.items()))  # as text, "16" stands before "2"
+    # as text, "16" stands before "2"
+    return dict(sorted(entries.items()))
 
 
 def _or_nan(item: Any) -> Any:  # noqa: ANN401

@@ -64,7 +64,8 @@ def build_index(
         raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
     settings = settings.with_values(**changes)
     names = [str(corpus) for corpus in corpora]
-    open_sources(names, settings, columns)  # a path that is not there is reported before a folder is made
+    # a path that is not there is reported before a folder is made
+    open_sources(names, settings, columns)
     described = description_at(str(at))
     old_profile, opened = PROFILE, None
     old_encoder: str | None = ENCODER

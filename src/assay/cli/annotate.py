@@ -64,6 +64,7 @@ def annotate_command(
             rich_help_panel=SPLIT,
         ),
     ] = None,
+    # of an earlier version; it ends with the line that names the option of today
     index: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Replaced by --scan.", rich_help_panel=SPLIT, hidden=True),
@@ -176,7 +177,8 @@ def annotate_command(
         _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in annotated.rows()), output)
     if every_eval_ever is not None:
         write_every_eval_ever(every_eval_ever, results, annotated)
-    if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
+    # last: a split that names no task has no cleaned list, but it has been printed
+    if clean is not None:
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
 
 
@@ -201,6 +203,7 @@ def _annotate_runs(
 
     if tasks is None:
         raise DataError("received --repositories without --tasks, which names the table of the gold patches")
+    # the text of such a task is its gold patch, so that --columns needs no key of its own for it
     annotated = annotate_runs(runs, tasks, repositories=repositories, id=which.id, patch=which.text)
     described = annotated.describe()
     if output != STANDARD_OUTPUT:

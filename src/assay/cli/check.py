@@ -68,6 +68,7 @@ def check_command(
         )
     command = CommandRules(
         settings=rules,
+        # what the user typed wins over the base commit; a configuration file, which the change may bring, does not
         overriding=options_of_command_line(context),
         config=config,
         writes_baseline=write_baseline is not None,

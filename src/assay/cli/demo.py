@@ -102,7 +102,8 @@ def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> 
 
     try:
         leak = plant_leak(functions, out / "planted", settings)
-    except MissingExtra as error:  # the rest of the demonstration needs no training
+    # a warning alone: the audit and its report, which need no training, are finished
+    except MissingExtra as error:
         warn(f"{error}; the planted leak was left out")
         return
     echo("")

@@ -100,6 +100,7 @@ def detect_command(
         language=which.language and checked_language(which.language),
         text=which.text,
     )
+    # last, because the code is needed until a piece is judged
     if redact:
         detection = detection.redacted()
     _finish(detection.describe(), log=detection_sarif(detection), page=page, sarif=sarif)

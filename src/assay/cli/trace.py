@@ -81,7 +81,8 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    del benchmark, write_clean  # their callback refuses them
+    # their callback refuses them
+    del benchmark, write_clean
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS, echo
     from assay.cli.trace_modes import print_passages
@@ -219,6 +220,7 @@ def _judged(
             replace_it=OUTPUT_SETTINGS.get().force,
         )
         echo(f"assay: note: {written}", err=True)
+        # read again, because the file may have had entries before
         baseline = read_baseline(gate.write_baseline)
         judgement = accept_findings(judgement, texts, baseline)
     read.unread = [file for file in read.unread if _acceptable(file)["key"] not in baseline]

@@ -39,6 +39,7 @@ def options_of_command_line(context: typer.Context) -> dict[str, str]:
     """
     names = {}
     for option in context.command.params:
+        # an option without a value for its command acts on the output, which every command has
         if option.expose_value and _is_given(context, str(option.name)):
             longest = max(option.opts, key=len)
             names[str(option.name)] = longest

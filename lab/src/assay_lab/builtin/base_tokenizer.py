@@ -13,7 +13,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import PreTrainedTokenizerFast
 
 BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
-BOS_ID, EOS_ID, PAD_ID = range(3)  # the trainer gives the special tokens the first ids, in their order
+# the trainer gives the special tokens the first ids, in their order
+BOS_ID, EOS_ID, PAD_ID = range(3)
 
 # Code-friendly pieces, in this order: a line break with the blank lines before and the indentation after it;
 # a word with the one character before it (a space, a dot, an underscore, an opening bracket); digits, three

@@ -44,10 +44,13 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "go": (".go",),
     "rust": (".rs",),
 }
-_SPECIAL = ("<bos>", "<eos>", "<pad>")  # written out in a text, they would become the tokens
+# written out in a text, they would become the tokens
+_SPECIAL = ("<bos>", "<eos>", "<pad>")
 _HEADER = re.compile(r"\A(?:\s*(?:/\*.*?\*/|//[^\n]*|#(?:[ !*-][^\n]*)?(?=\n)))+", re.DOTALL)
-_SPARE = 1.5  # times the characters of a language that are searched for near-duplicates: some files leave
-_DECLARATIONS = (".d.ts", ".d.mts")  # TypeScript that a compiler wrote
+# times the characters of a language that are searched for near-duplicates: some files leave
+_SPARE = 1.5
+# TypeScript that a compiler wrote
+_DECLARATIONS = (".d.ts", ".d.mts")
 # Copies of other projects, and code that a compiler or a bundler wrote: not the package's own text.
 _FOREIGN = re.compile(
     r"^_?(vendor\w*|extern\w*|third[-_]?party|3rdparty|bundled|deps|node_modules|contrib|dist|build|umd|cjs|esm|"

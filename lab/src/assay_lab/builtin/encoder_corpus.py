@@ -216,7 +216,8 @@ def _pieces(file: CorpusFile, recipe: EncoderCorpusRecipe) -> list[str]:
     try:
         pieces = list(_all_pieces(file))
     except (Unparsable, SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # of another version, or nested too deeply
+        # of another version, or nested too deeply
+        return []
     return [text for text in pieces if least <= len(text) <= most]
 
 

@@ -55,7 +55,8 @@ def build_llama(recipe: LlamaRecipe, *, vocabulary_size: int, context: int) -> L
     )
     model = LlamaForCausalLM(config)
     for name, parameter in model.named_parameters():
-        if name.endswith(("o_proj.weight", "down_proj.weight")):  # keeps the residual stream's scale, as GPT-2 does
+        # keeps the residual stream's scale, as GPT-2 does
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
             parameter.data.mul_((2 * recipe.layers) ** -0.5)
     return model
 

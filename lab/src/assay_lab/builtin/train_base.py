@@ -44,7 +44,8 @@ CORPUS = "corpus"
 COMMAND = "assay lab builtin train-base"
 FAULT = "fault"
 _VALIDATION_ROWS = 64
-_VALIDATION_EVERY = 200  # steps
+# steps
+_VALIDATION_EVERY = 200
 
 SummedLoss = Callable[[LlamaForCausalLM, torch.Tensor], torch.Tensor]
 

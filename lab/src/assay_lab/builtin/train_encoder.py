@@ -50,7 +50,8 @@ from assay_lab.training.recipes import RECIPE, keep_recipe, require_recipe
 CORPUS = "corpus"
 COMMAND = "assay lab builtin train-encoder"
 HIGHEST_SCALE = 100.0
-VALIDATION_EVERY = 50  # steps
+# steps
+VALIDATION_EVERY = 50
 VALIDATION_FRAGMENTS = 1000
 
 

@@ -29,7 +29,8 @@ from assay_lab.experiments.declaration import Data, Experiment, Result, benchmar
 
 ALPHAS = (0.05, 0.1)
 CHARACTERS = range(200, 1500)
-LONGEST = 60  # lines
+# lines
+LONGEST = 60
 
 
 def functions(wheels: Path, count: int) -> list[Sample]:

@@ -160,7 +160,8 @@ def solution_start(text: str) -> int | None:
     except (SyntaxError, ValueError):
         return None
     first = next(iter(statements), None)
-    if isinstance(first, ast.Expr) and len(statements) > 1:  # a program with its statement
+    # a program with its statement
+    if isinstance(first, ast.Expr) and len(statements) > 1:
         return start_of(text, statements[1])
     owner = next((node for node in statements if isinstance(node, ast.FunctionDef | ast.ClassDef)), None)
     if owner is None:
@@ -231,7 +232,8 @@ def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> It
     for base, second in SECONDS.items():
         for form in (*usable, *fresh):
             yield from kinds_of(form, (base, second), data, leak=(0.0, 0))
-    if "model" in data:  # a real model may have seen the public forms
+    # a real model may have seen the public forms
+    if "model" in data:
         for form in map(small, clean_for_all(fresh)):
             yield from kinds_of(form, (str(data["model"]), "builtin:control"), data, leak=(0.0, 0))
     share, times, _ = PLANTS[PLANT]

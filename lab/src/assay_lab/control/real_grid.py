@@ -94,7 +94,8 @@ def records_of(pool: PlantedPool, control: PlantedPool) -> Iterator[GridRecord]:
     for turn in range(DRAWS):
         halved = replace(pool, samples=split(pool.samples, turn))
         sources = Sources(pool=halved, others=halved, role="clean", controls=controls, blind=blind)
-        if blind is None:  # that of the first half stands for all
+        # that of the first half stands for all
+        if blind is None:
             blind = blind_on_pool(sources, 0)
             sources = replace(sources, blind=blind)
         yield recorded(cell, drawn(cell, sources, turn), chooses=False)

@@ -146,7 +146,8 @@ def fit(
     )
 
 
-@lru_cache(maxsize=1)  # checkpoints of one run are audited one after the other, on the same texts
+# checkpoints of one run are audited one after the other, on the same texts
+@lru_cache(maxsize=1)
 def tuned_reference(texts: tuple[str, ...], settings: DpdllmSettings, seed: int) -> TransformersModel:
     """Return the reference model, tuned on texts; it does not depend on the audited model.
 

@@ -49,7 +49,8 @@ def _perturbed(text: str, proxy: TransformersModel, *, share: float, seed: int) 
     importance = _importance(ids, replacements, proxy)
     count = max(1, round(share * len(ids)))
     chosen = sorted(sorted(replacements, key=lambda place: -importance[place])[:count], reverse=True)
-    for place in chosen:  # from the end, so that the offsets before stay right
+    # from the end, so that the offsets before stay right
+    for place in chosen:
         start, end = offsets[place]
         original = text[start:end]
         space = original[: len(original) - len(original.lstrip())]

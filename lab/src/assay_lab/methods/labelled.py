@@ -105,7 +105,8 @@ class TrainingTexts:
             DataError: there is such a text among the samples.
         """
         groups = set(map(group_of, self.samples))
-        texts = set(text_column(self.samples))  # a copy may be in another group
+        # a copy may be in another group
+        texts = set(text_column(self.samples))
         labelled = [sample.id for sample in samples if group_of(sample) in groups or sample.text in texts]
         if labelled:
             raise DataError(

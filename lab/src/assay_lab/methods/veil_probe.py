@@ -398,7 +398,8 @@ def _perturbed(
     return list(_key_tokens_replaced(tuple(prompt or "" for prompt in prompts), settings, seed))
 
 
-@lru_cache(maxsize=2)  # labelled and judged texts: checkpoints of one run are audited one after the other, on the same
+# labelled and judged texts: checkpoints of one run are audited one after the other, on the same
+@lru_cache(maxsize=2)
 def _key_tokens_replaced(prompts: tuple[str, ...], settings: VeilProbeSettings, seed: int) -> tuple[str | None, ...]:
     """Return each prompt with its key tokens replaced, which does not depend on the audited model."""
     proxy = open_local(settings.proxy, dtype="float32", device=settings.device)

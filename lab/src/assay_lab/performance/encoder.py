@@ -121,7 +121,8 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
         documents = encode(texts)
 
         def of(asked: Sequence[str]) -> NDArray[np.float64]:
-            product = encode(asked) @ documents.T  # sparse and dense alike
+            # sparse and dense alike
+            product = encode(asked) @ documents.T
             return np.asarray(product.toarray() if issparse(product) else product, np.float64)
 
         return of

@@ -108,7 +108,8 @@ def answers_of(
 ) -> tuple[list[Documents], list[float]]:
     """Return the answers and the seconds of each."""
     answers, seconds = [], []
-    search(vectors[0])  # what is compiled or mapped at the first call does not count
+    # what is compiled or mapped at the first call does not count
+    search(vectors[0])
     for query in vectors:
         began = time.thread_time()
         answers.append(search(query))

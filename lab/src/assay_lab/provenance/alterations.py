@@ -56,7 +56,8 @@ def joined(text: str, language: str, _: int) -> str:
         return _in_blocks(text, _joined_row)
     lines = list(filter(None, map(str.strip, strip_comments(text, language).splitlines())))
     if any(map(methodcaller("startswith", "#"), lines)):
-        return ""  # a directive ends with its line
+        # a directive ends with its line
+        return ""
     if language == "go":
         # where Go ends a statement with a line, a semicolon keeps it apart from the next one
         for at, (line, after) in enumerate(pairwise([*lines, "}"])):

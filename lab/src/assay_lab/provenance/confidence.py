@@ -270,7 +270,8 @@ def renamed(text: str, draw: random.Random) -> str:
     new = {}
     for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text))):
         new[name] = f"{draw.choice('qxz')}{draw.randrange(10**6)}"
-        if name in KEPT:  # it has drawn all the same
+        # it has drawn all the same
+        if name in KEPT:
             new[name] = name
     return re.sub(r"[A-Za-z_]\w*", lambda hit: new[hit[0]], text)
 

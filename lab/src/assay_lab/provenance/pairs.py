@@ -114,7 +114,8 @@ def independent(texts: Sequence[str], language: str) -> list[str]:
     codes = [strip_comments(text, language) for text in texts]
     runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
     shapes = list(map(_runs_without_names, codes))
-    if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
+    # few tell nothing about what is rare
+    if len(texts) < STUDENTS[0]:
         rare_runs, rare_words = set[str]().union(*runs), set[str]()
     else:
         rare_runs, rare_words = _of_two(runs), _of_two(words)

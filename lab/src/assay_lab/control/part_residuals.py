@@ -213,6 +213,7 @@ def compressed(text: str) -> float:
     end = solution_start(text)
     if not end:
         return math.nan
+    # the end of the primer is the nearest part of the window, and the only one that fits into it
     primer = "".join(map(inspect.getsource, PRIMERS)).encode()[-WINDOW:]
 
     def size(part: str) -> int:
@@ -297,6 +298,7 @@ def kinds_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[floa
         sides = (RegressedSide(*regressed(side), of_side) for side, of_side in zip((own, unseen), groups, strict=True))
         residuals[kind] = form_residual(*sides)
     for kind, parts in BOTH.items():
+        # both parts have to agree: the smaller residual decides
         residuals[kind] = min((residuals[part] for part in parts), key=attrgetter("estimate.value"))
     model, second = (Path(name).name for name in names)
     for kind, residual in residuals.items():
@@ -324,6 +326,7 @@ def limits_of(cases: Sequence[Case]) -> dict[str, float]:
         cases = [replace(case, test=replace(case.test, residual=counted_as_alike(case))) for case in cases]
     shown = {name: value for name, value in summary(cases).items() if name != "residuals"}
     limits = {name: math.nan if value is None else float(str(value)) for name, value in shown.items()}
+    # the bound on a further draw from so many (one-sided, 95 %): Student's quantile, with its 1 + 1/n
     factor = float(stdtrit(limits["freedom"], 0.95)) * math.sqrt(1 + 1 / limits["count"])
     limits["factor"] = factor
     return {
@@ -341,6 +344,7 @@ def counted_as_alike(case: Case) -> FormResidual:
 def judge(case: Case, limits: Mapping[str, float]) -> Case:
     """Return a case beside the limits."""
     residual = case.test.residual
+    # the spread between clean forms and the error of this one are independent
     spread = math.hypot(limits["below"], residual.error)
     return replace(
         case,

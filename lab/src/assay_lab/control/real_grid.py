@@ -73,6 +73,7 @@ def texts(data: Data) -> tuple[Sample, ...]:
         wheels = sorted(data["packages"].glob("*.whl"))
         newer = assay.build_unseen(wheels, like=like, after=TIME, released=RELEASED, most=None).samples
         labelled = [replace(task, label="member" if task.id in planted else "sibling") for task in own]
+        # in a random order, as only the first few of each package are taken
         in_order = map(newer.__getitem__, np.random.default_rng(0).permutation(len(newer)))
         labelled += list(map(partial(replace, label="unseen"), at_most(in_order, PER_PACKAGE)))
         write_json(path, list(map(text_record, labelled)))

@@ -43,12 +43,14 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int)
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
         special_tokens=list(map(partial(AddedToken, special=True, normalized=False), (BOS, EOS, PAD))),
+        # all 256 bytes, so that any text can be encoded, whatever the training texts hold
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.Sequence(
         [
+            # a token keeps the space that stands before its word, so that offsets cover the whole text
             processors.ByteLevel(trim_offsets=False),
             processors.TemplateProcessing(
                 single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]

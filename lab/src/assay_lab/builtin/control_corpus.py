@@ -181,7 +181,9 @@ def build_control_corpus(
     candidates, held_out = _package_texts(recipe, lists, downloads)
     protected = {name: benchmark_texts(name, path) for name, path in sorted(benchmarks.items())}
     avoid = list(chain.from_iterable(protected.values()))
+    # held-out files measure the loss: a copy among the training texts would lower it
     avoid += list(map(without_header, text_column(held_out)))
+    # looking for near-duplicates is the slow part, so it is done for little more than is kept
     candidates = within_cap(candidates, int(_SPARE * recipe.language_cap))
     files, near = without_near_duplicates(candidates, avoid, recipe.near_duplicate)
     files = within_cap(files, recipe.language_cap)

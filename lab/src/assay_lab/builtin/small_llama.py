@@ -67,6 +67,7 @@ def llama_optimisers(model: LlamaForCausalLM, recipe: LlamaRecipe) -> tuple[torc
     in_muon = set(map(id, matrices))
     others = [p for p in model.parameters() if id(p) not in in_muon]
     return (
+        # Muon orthogonalises the steps of hidden matrices; it is not meant for embeddings and vectors
         Muon(matrices, lr=recipe.muon_rate, weight_decay=recipe.weight_decay),
         torch.optim.AdamW(others, lr=recipe.adam_rate, betas=(0.9, 0.95), weight_decay=0.0),
     )

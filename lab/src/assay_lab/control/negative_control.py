@@ -29,8 +29,7 @@ from assay_lab.experiments.declaration import Data, Experiment, Result, benchmar
 
 ALPHAS = (0.05, 0.1)
 CHARACTERS = range(200, 1500)
-# lines
-LONGEST = 60
+LONGEST = 60  # lines
 
 
 def functions(wheels: Path, count: int) -> list[Sample]:

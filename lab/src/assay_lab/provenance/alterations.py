@@ -200,6 +200,7 @@ def _in_blocks(text: str, change: Callable[[list[str]], list[str]]) -> str:
             if isinstance(block, list):
                 rows += _simple_rows(block)
     lines = text.splitlines()
+    # from the end, so that line numbers before stay right
     for row in sorted(rows, key=lambda row: row[0].lineno, reverse=True):
         first, indent = row[0].lineno, " " * row[0].col_offset
         pieces = [ast.get_source_segment(text, statement) or "" for statement in row]
@@ -214,6 +215,7 @@ def _simple_rows(block: list[ast.stmt]) -> list[list[ast.stmt]]:
         is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if hasattr(statement, "body") or isinstance(statement, ast.Match) or is_docstring:
             rows.append([])
+        # two statements in one line cannot be exchanged line by line
         elif not rows[-1] or statement.lineno > (rows[-1][-1].end_lineno or 0):
             rows[-1].append(statement)
     return [row for row in rows if len(row) > 1]

@@ -132,6 +132,7 @@ def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[d
         return
     for kind, own in by_kind.items():
         truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
+        # without its graph the index compares by signs
         index.graph = None
         answers, seconds = answers_of(first, own)
         index.graph = graph

@@ -64,6 +64,7 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
     hashes_of: list[NDArray[np.uint64]] = []
     for hashes in chain.from_iterable(attributes(read, "hashes")):
         hashes_of += map(np.unique, hashes.values())
+    # two fingerprints with one sparse index are taken for each other by the server
     distinct = np.unique(np.concatenate(hashes_of))
     payloads = [point.payload or {} for point in points]
     dense = [point.vector[VECTOR] for point in points if isinstance(point.vector, dict)]

@@ -50,6 +50,7 @@ def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
         for kind in formats:
             target = Path(folder) / f"{kind}.gguf"
             path = export_gguf(original.model, original.tokenizer, path=target, quantization=kind)
+            # the tokenizer of the original, so that only the weights differ
             loaded = replace(load_checkpoint(str(path)), tokenizer=original.tokenizer)
             for score, numbers in scores_of(TransformersModel(loaded), samples).items():
                 reference = exact[score]

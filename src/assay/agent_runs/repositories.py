@@ -44,6 +44,7 @@ def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
 
 def _files(repository: Path, task: GoldTask) -> Iterator[str]:
     """Yield the texts of the files with a line of the patch at the base commit."""
+    # files that the patch does not name may hold its lines too, as where code is moved or repeated
     lines = list(dict.fromkeys((*task.fix.lines, *task.tests.lines)))[:MOST_LINES]
     names: set[str] = set()
     if lines:

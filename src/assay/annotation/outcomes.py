@@ -88,6 +88,7 @@ def _named(requested: str, metrics: Collection[str]) -> str | None:
         return requested
     ending = [name for name in metrics if name.endswith((f".{requested}", f",{requested}"))]
     beginning = [name for name in metrics if name.startswith((f"{requested}.", f"{requested},"))]
+    # `key` names one value of a scorer, `scorer` any of its values: the first says more
     matches = ending or beginning
     return matches[0] if len(matches) == 1 else None
 

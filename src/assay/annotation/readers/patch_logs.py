@@ -22,6 +22,7 @@ def read_patch_report(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     if "resolved_ids" not in file.fields:
         return None
     report = file.fields
+    # dictionaries in place of sets: they keep the order of the file
     listed = {name: dict.fromkeys(map(str, report.get(f"{name}_ids") or ())) for name in _LISTS}
     results = []
     for name in {**listed["submitted"], **listed["resolved"], **listed["unresolved"]}:

@@ -28,12 +28,14 @@ def read_helm(file: LogFile, columns: LogColumns) -> TaskLog | None:
     texts, attempts, splits = _helm_texts(path), Attempts(str(path)), set()
     for row in LogFile(path).content:
         if row.get("perturbation") is None:
+            # a statistic that counted nothing has no mean
             values = {stat["name"]["name"]: stat["mean"] for stat in row["stats"] if stat.get("count", 1)}
             splits |= set(values_at(row, "stats[].name.split"))
             attempts.add(row["instance_id"], texts.get(row["instance_id"], ""), values)
     metric = attempts.choose(columns.metric, HELM_METRICS)
     stated = []
     beside = path.with_name("stats.json")
+    # a score is one of a split, so that only results of a single split can be compared with it
     for stat in (len(splits) == 1 and file.beside(beside)) or ():
         name = stat["name"]
         if name["name"] == metric and name.get("split") in splits and not PARTS & name.keys() and "mean" in stat:

@@ -5,9 +5,8 @@ Patches run in different directions: those of Defects4J and BugsC++ turn the fix
 so their "-" lines are the fix; those of BugsInPy, GitBug-Java and SWE-bench turn the buggy source into the
 fixed one, so it is their "+" lines.
 
-Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva et al. 2024 (GitBug-Java), An
-    et al.
-2023 (BugsC++), Jimenez et al. 2024 (SWE-bench).
+Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva et al. 2024 (GitBug-Java), An et al. 2023
+(BugsC++), Jimenez et al. 2024 (SWE-bench).
 """
 
 import csv

@@ -269,3 +269,11 @@ def test_a_deletion_between_two_equal_lines_is_read_in_the_fixed_file(judged):
     calls = [("cat /opt/eval/cart.py", "\n".join(kept)), ("sed -i 5,7d shop/cart.py", "")]
     verdict = judged(*calls, task={"patch": patch}, submission=patch)
     assert (verdict.verdict, verdict.channel) == ("read the fix", "a file outside the repository")
+
+
+def test_repositories_without_git_are_an_error_and_not_repositories_without_commits(tmp_path, monkeypatch):
+    (tmp_path / "mirrors" / ".git").mkdir(parents=True)
+    tasks = read_gold_tasks(write_tasks(tmp_path, base_commit="0123abcd"), {})
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(DataError, match="git is not installed"):
+        base_items(tasks["shop__shop-7"], tmp_path / "mirrors")

@@ -1,5 +1,6 @@
 """Content of a repository at the base commit of a task: git mirrors and checkouts, asked with git alone."""
 
+import shutil
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, repeat
@@ -34,6 +35,9 @@ def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
         DataError: git is not installed.
     """
     repository = repository_of(task, folder)
+    # an error of git below means that a commit or a file is not there: without git nothing would be
+    if repository is not None and shutil.which("git") is None:
+        raise DataError(f"{repository}: a git repository, but the program git is not installed")
     if repository is None or not _has(repository, task.base):
         return None
     present: set[Item] = set()

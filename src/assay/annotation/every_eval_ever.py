@@ -41,7 +41,7 @@ def write_every_eval_ever(path: Path, logs: Sequence[Path], annotated: Annotated
         )
     # the tasks have the ids of a benchmark where it was named, which may be spelt in another way
     ids = list(dict.fromkeys(str(row["sample_id"]) for row in rows))
-    matches = matched_ids(list(map(TaskResult, ids)), list(statuses), annotated.name, note=str)
+    matches = matched_ids(list(map(TaskResult, ids)), list(statuses), annotated.name, note=list[str]().append)
     if not matches:
         raise DataError(
             f"no sample of {logs[0]} is an annotated task: ids such as {ids[0]!r} and {next(iter(statuses))!r} differ; "

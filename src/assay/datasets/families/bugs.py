@@ -29,6 +29,7 @@ SIDES: tuple[Side, Side] = ("old", "new")
 """The fixed and the buggy side of a patch that turns the fixed source into the buggy one."""
 
 _text = partial(file_text, parts=3)  # projects have files of the same names
+_BUGSCPP_PATCH = re.compile(r"(\d+)-buggy\.patch")
 _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 
@@ -82,9 +83,9 @@ def defects4j_folders(path: Path, note: Note) -> Iterator[SourceRow]:
 def bugscpp_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch, with its entry in meta.json."""
     for patch in walk(path):
-        if patch.parent.name != "patch" or not patch.name.endswith("-buggy.patch"):
+        if patch.parent.name != "patch" or not (number := _BUGSCPP_PATCH.fullmatch(patch.name)):
             continue
-        project, bug = patch.parent.parent, int(patch.name.removesuffix("-buggy.patch"))
+        project, bug = patch.parent.parent, int(number[1])
         meta = _meta(project / "meta.json", note)
         defect: SourceRow = next((entry for entry in meta.get("defects", []) if entry.get("id") == bug), {})
         yield {

@@ -109,6 +109,7 @@ class AnnotatedTasks(TabularResult):
             row: dict[str, object] = {"id": task.id, "correct": task.correct, "status": self.named(status)}
             if task.problem is not None:
                 row["problem"] = task.problem
+            # a file says of a task what the scan said: not found, never clean
             if entry := self.split.evidence.get(task.id):
                 row |= {"status": entry.status, "places": list(map(asdict, entry.places))}
             elif self.split.basis == "scan":

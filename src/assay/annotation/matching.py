@@ -55,6 +55,7 @@ def _last_part(name: str) -> str:
 
 def _unambiguous(ids: Sequence[str], spelling: Callable[[str], str]) -> dict[str, str]:
     """Return spelling → id, of the ids that no other one is spelt like."""
+    # a spelling that two tasks share would give one the status of the other
     spelt: dict[str, str] = {}
     ambiguous = set()
     for each in ids:

@@ -160,6 +160,7 @@ def _evalscope_score(file: LogFile, metric: str) -> Iterator[StatedScore]:
         for entry in report.get("metrics") or ():
             for subset in values_at(entry, "categories[].subsets[]"):
                 is_same = file.path.stem == f"{report.get('dataset_name')}_{subset.get('name')}"
+                # a mean may be named after its metric, or `mean_` and its metric
                 if is_same and entry.get("name") in (metric, f"mean_{metric}"):
                     yield StatedScore(subset["score"], str(path))
 

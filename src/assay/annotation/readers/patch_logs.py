@@ -51,6 +51,7 @@ _LISTS = ("submitted", "resolved", "unresolved", "error", "empty_patch")
 
 def read_single_reports(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read the reports of single instances of SWE-bench, {id: {"resolved": …}}: a file, or all files of a folder."""
+    # a folder has one report for each instance, in a folder of its own
     files = list(map(LogFile, sorted(file.path.rglob("report.json")))) or [file]
     results: list[TaskResult] = []
     for each in files:

@@ -81,6 +81,7 @@ def read_every_eval_ever(file: LogFile, columns: LogColumns) -> TaskLog | None:
 def _whole_score(file: LogFile, chosen: str) -> Iterator[StatedScore]:
     for path in sorted(file.path.parent.glob("*.json")):
         whole = LogFile(path).fields
+        # several evaluations may lie in one folder: the id says which file is on these rows
         if whole.get("evaluation_id") == file.rows[0]["evaluation_id"]:
             for result in whole.get("evaluation_results") or ():
                 if result.get("evaluation_name") == chosen and _is_share(result):

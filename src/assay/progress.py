@@ -85,8 +85,10 @@ class WorkClock:
     def __call__(self) -> float:
         """Return the seconds until now."""
         passed, worked = time.perf_counter() - self._began, time.process_time() - self._worked
-        if worked < ELSEWHERE * passed:
+        # "or equal": a clock of coarse steps may not have moved yet
+        if worked <= ELSEWHERE * passed:
             return passed
+        # k busy cores use k seconds of a processor in a second; rounded, because other programs take a part of each
         return worked / max(1, round(worked / passed))
 
 
@@ -122,6 +124,7 @@ class TimeLeft:
         if self._left is not None:
             since = now - self._last
             expected = max(0.0, self._left - since)
+            # exponential smoothing: the new estimate has half of the weight when the last one is PERIOD old
             estimate = expected + since / (since + PERIOD) * (estimate - expected)
         self._left, self._last = estimate, now
         return f"about {time_in_words(estimate)}{self._unit} left"
@@ -247,4 +250,5 @@ def is_live() -> bool:
 
 
 def _print_line(line: str) -> None:
+    # one line for a log: rich would break it at 80 columns
     ERRORS.print(visible(line), markup=False, highlight=False, soft_wrap=True)

@@ -272,7 +272,8 @@ class TestConfiguration:
 
     def test_columns_of_a_found_file_hold_but_no_key_smuggled_in_a_value(self, tmp_path):
         (tmp_path / "assay.toml").write_text("columns = { text = 'prompt' }")
-        assert read_configuration(command_line(), tmp_path).defaults["audit"]["columns"] == ["text=prompt"]
+        found = read_configuration(command_line(), tmp_path)
+        assert (found.refused, found.defaults["audit"]["columns"]) == ("", ["text=prompt"])
         (tmp_path / "assay.toml").write_text("model-option = { }\n[audit]\nmodel-option = { x = '1,adapter=evil' }")
         assert "assay config allow" in read_configuration(command_line(), tmp_path).refused
 

@@ -126,6 +126,7 @@ def _audited_texts(
     model: str, benchmark: Texts, others: tuple[Texts | None, Texts | None], options: AuditSettings
 ) -> AuditedTexts:
     """Return the benchmark and what it is compared with: `unseen`, or the text of the same form."""
+    # one of them at most, see `AuditSettings.check`
     texts = next((data for data in others if data is not None), None)
     dataset, unseen, scores = dataset_of(benchmark), None, None
     if is_auto(texts):

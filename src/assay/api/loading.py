@@ -42,14 +42,14 @@ def load(name_or_path: str | Path, selection: DataSelection | None = None, **set
         name_or_path: a benchmark's name, a path, or "hf:OWNER/NAME". For a file with the name of a benchmark, add its
             folder: "./humaneval".
         selection: the requested texts and their columns.
-        settings: instead of it, its settings by name: `assay.load("tasks.jsonl", text="prompt", limit=100)`.
+        settings: single settings of it by name: `assay.load("tasks.jsonl", text="prompt", limit=100)`.
 
     Raises:
         SettingError: there is no such setting, or a value is wrong.
         UnknownBenchmark: neither a benchmark nor a path.
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
-    return read_dataset(name_or_path, selection or DataSelection.of(**settings))
+    return read_dataset(name_or_path, (selection or DataSelection()).with_values(**settings))
 
 
 def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind of run

@@ -36,6 +36,7 @@ def scan_data(
         AssayError: bad input; one line.
     """
     target = None if out is None else Path(out)
+    # a place that cannot be written ends the scan before its hours of reading
     check_evidence(target)
     with progress_bar("scanning files", shown=progress) as report:
         return scan_corpus(

@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
 from assay.models import combined, default_cache_path
+from assay.settings import day_named
 from assay.unseen import (
     AUTO,
     LATER_PACKAGES,
@@ -107,6 +108,7 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
     if {"python", None}.isdisjoint(map(attrgetter("language"), benchmark.samples)):
         raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
     after = day_named(day, "--unseen auto:")
+    # the list of packages is part of the name, so that a newer list is read again
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
     if not kept.is_file():
@@ -140,17 +142,3 @@ def undated_packages(packages: str | Sequence[str], after: date | str) -> dict[s
         if obstacle is not None:
             undated[requirement.name] = obstacle
     return undated
-
-
-def day_named(value: date | str | None, option: str) -> date | None:
-    """Return a day.
-
-    Raises:
-        DataError: the text is no day of the calendar.
-    """
-    if value is None or isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise DataError(f"{option} {value!r}: expected a day as YYYY-MM-DD") from None

@@ -98,6 +98,7 @@ def named_file() -> str | None:
 
 def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     """Print the help with the rarely needed options and the keys of bundles, and stop."""
+    # a shell that completes a line parses it too, and waits for names instead of a help text
     if not requested or context.resilient_parsing:
         return
     # the command is used once in a process, so its own options may be changed

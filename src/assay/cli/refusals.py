@@ -79,6 +79,7 @@ def refusal(error: "typer.TyperException") -> str:
     """Return the message of an error of the parser, in the words of this project."""
     parameter = getattr(error, "param", None)
     command = _command_of(error)
+    # by their names: typer does not publish the classes of its parser's errors
     if parameter is not None and type(error).__name__ == "MissingParameter":
         return f"{command}: {_name(parameter)} is missing; see `{command} --help`"
     option = getattr(error, "option_name", None)

@@ -14,7 +14,7 @@ from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import LOG, STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
-from assay.cli.unused import options_of_command_line
+from assay.cli.unused import options_of_command_line, refuse_format
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
@@ -81,7 +81,8 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    del benchmark, write_clean  # their callback refuses them
+    # their callback refuses them
+    del benchmark, write_clean
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS, echo
     from assay.cli.trace_modes import print_passages
@@ -90,6 +91,7 @@ def trace_command(
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
 
+    refuse_format(context, sarif)
     if verbatim and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
@@ -218,6 +220,7 @@ def _judged(
             replace_it=OUTPUT_SETTINGS.get().force,
         )
         echo(f"assay: note: {written}", err=True)
+        # read again, because the file may have had entries before
         baseline = read_baseline(gate.write_baseline)
         judgement = accept_findings(judgement, texts, baseline)
     read.unread = [file for file in read.unread if _acceptable(file)["key"] not in baseline]

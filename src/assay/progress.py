@@ -62,12 +62,12 @@ def _share(done: int, total: int) -> float:
     return done / total if total else 0.0
 
 
-def _columns() -> tuple[ProgressColumn, ...]:
+def _columns(unit: str) -> tuple[ProgressColumn, ...]:
     return (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("texts"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
@@ -139,11 +139,14 @@ class Phases:
 
 
 @contextmanager
-def progress_bar(description: str, *, shown: bool = True, by_core: bool = False) -> Iterator[Phases | None]:
+def progress_bar(
+    description: str, *, unit: str = "texts", shown: bool = True, by_core: bool = False
+) -> Iterator[Phases | None]:
     """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`.
 
     Args:
         description: of the work.
+        unit: of what is done, in the plural.
         shown: False for none.
         by_core: the time left is that of each processor core, see `WorkClock`.
     """
@@ -156,10 +159,10 @@ def progress_bar(description: str, *, shown: bool = True, by_core: bool = False)
         # by a thread of its own, because a log that stays silent for minutes looks like one of a program that hangs
         with lines.repeated():
             yield Phases(
-                lambda done, total: lines.report(f"{done:,} of {total:,} texts", _share(done, total)), lines.begin
+                lambda done, total: lines.report(f"{done:,} of {total:,} {unit}", _share(done, total)), lines.begin
             )
         return
-    with Progress(*_columns(), console=ERRORS, transient=True) as bar:
+    with Progress(*_columns(unit), console=ERRORS, transient=True) as bar:
         task = bar.add_task(description, total=None, left="")
 
         def update(done: int, total: int) -> None:

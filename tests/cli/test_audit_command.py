@@ -34,7 +34,8 @@ def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_desc
     assert [way.partition(":")[2].partition(":")[0] for way in ways] == [" note"] * 6
     assert all(how in done.err for how in ("assay scan", "--release", "--parent", "--same-form", "--unseen"))
     assert "there will be no verdict" in error
-    assert "assay unseen build" in done.err
+    assert f"`assay scan CORPUS… --for {unseen}`" in done.err
+    assert f"`assay unseen build REPOSITORY… --like {unseen} --after DATE -o new.jsonl`" in error
     assert not (tmp_path / "assay-runs").exists()
     assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "familiar").code == 3
     done = assay("audit", golden / "model", unseen, "--scores", "loss", "--describe")

@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
+from shlex import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets import Dataset
+from assay.datasets import Dataset, benchmark, is_benchmark
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex, check_unseen
 from assay.leakage.calibration_file import UnseenScores
@@ -99,6 +101,25 @@ class AuditedTexts:
     def sources(self) -> dict[str, object]:
         """Return the texts as the manifest of a run names them."""
         return {"unseen": self.fresh and self.fresh.source}
+
+
+def naming_arguments(dataset: Dataset) -> tuple[str, ...]:
+    """Return what names a benchmark on a command line: its name, its file, or both."""
+    # a name without its file would look for the benchmark on the hub, so a line that is copied has both
+    files = (quote(dataset.source),) if Path(dataset.source).exists() else ()
+    if is_benchmark(dataset.name):
+        return dataset.name, *files
+    if dataset.source.startswith("hub "):
+        return (f"hf:{dataset.name}",)
+    return files or (dataset.source,)
+
+
+def unseen_command(dataset: Dataset) -> str:
+    """Return the command that makes unseen text for a benchmark."""
+    name, *files = naming_arguments(dataset)
+    if is_benchmark(name):
+        return benchmark(name).unseen_advice.replace("FILE", *files or ("FILE",))
+    return f"assay unseen build REPOSITORY… --like {name} --after DATE -o new.jsonl"
 
 
 def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:

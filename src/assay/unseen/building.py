@@ -23,6 +23,7 @@ from assay.evaluation import (
     matched,
 )
 from assay.files import write_text
+from assay.progress import ProgressReport, progress_bar
 from assay.reports import TabularResult
 from assay.types import Sample, texts_of
 from assay.unseen.candidates import UnseenRequest, candidates
@@ -160,13 +161,15 @@ class _Collecting:
         self.missing: list[NoWheel] = []
         self._random = np.random.default_rng(request.seed)
 
-    def run(self, corpora: Sequence[str | Requirement], enough: Enough) -> None:
-        """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
+    def run(self, corpora: Sequence[str | Requirement], enough: Enough, report: ProgressReport | None) -> None:
+        """Collect the texts of one corpus after the other; `enough` and `report` are called after each of them."""
         for place, corpus in enumerate(corpora, 1):
             if isinstance(corpus, str):
                 self.texts += self._candidates(corpus, self.request)
             else:
                 self._add_package(corpus)
+            if report is not None:
+                report(place, len(corpora))
             if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
                 self.counts["corpora not read: there were enough projects"] = len(corpora) - place
                 return
@@ -223,7 +226,8 @@ def build_unseen_set(
         request = replace(request, forms=forms or None)
     collecting = _Collecting(request, folder or PackageFolder())
     counts = collecting.counts
-    collecting.run(expanded(corpora, download=download), enough)
+    with progress_bar("collecting unseen text", unit="corpora") as report:
+        collecting.run(expanded(corpora, download=download), enough, report)
     offered = _distinct(collecting.texts, like, counts, seed=request.seed)
     if not offered:
         reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]

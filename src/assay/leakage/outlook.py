@@ -8,7 +8,7 @@ from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline, 
 from assay.leakage.form_test import LEAK, TESTED_SCORE, power
 from assay.leakage.inputs import DecisionSettings, Draws
 from assay.leakage.settings import AuditSettings
-from assay.leakage.texts import AuditedTexts, naming_arguments, groups_of, unseen_command
+from assay.leakage.texts import AuditedTexts, groups_of, naming_arguments, unseen_command
 from assay.leakage.verdict import texts_differ
 from assay.progress import inform
 from assay.reports import number_of, percent
@@ -55,6 +55,7 @@ class Outlook:
 def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     """Return what an audit of these texts can decide."""
     settings, same_form = request.settings, request.same_form
+    # labels decide, so no other way is missing
     if texts.has_both_classes:
         return Outlook()
     lines = tuple(_ways(texts, settings, same_form=same_form))
@@ -70,6 +71,7 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     if settings.release is not None:  # its test needs no unseen text
         return Outlook(lines, blind=blind)
     foregone = _too_few_groups(texts, by_form=by_form)
+    # said in place of the number of groups, as more of them would not decide either
     if by_form and settings.parent is None and not _has_other_test(request):
         foregone = _form_undecided(texts, blind)
     return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
@@ -117,6 +119,7 @@ def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
     if blind.ranking is not None:
         pairs = percent(blind.ranking.auroc.value)
         shown = f"the texts alone tell the benchmark from the unseen text (in {pairs} of pairs; half is chance)"
+    # an error between groups takes two of them
     groups = max(2, texts.unseen_groups)
     small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))
     return (

@@ -55,6 +55,7 @@ class AuditedTexts:
         """
         if unseen is None:
             return cls(dataset, calibration=calibration)
+        # before the count: texts of the benchmark would fill up a set that is too small
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
         fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
@@ -75,6 +76,7 @@ class AuditedTexts:
     @property
     def has_both_classes(self) -> bool:
         """True if the samples are known to be seen and never seen."""
+        # recorded where a model was trained on purpose; 0 is never seen
         doses = {sample.metadata.get("dose") for sample in self.dataset.samples}
         return {MEMBER, NONMEMBER} <= set(labels_of(self.dataset.samples).tolist()) or (0 in doses and len(doses) > 1)
 

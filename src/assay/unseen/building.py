@@ -132,6 +132,7 @@ class _Pool:
 
     @property
     def groups(self) -> list[str]:
+        # a text without a group is independent of the others
         return [sample.group or sample.id for sample in (*self.benchmark, *self.offered)]
 
     def baseline(self, seed: int) -> BlindBaseline:
@@ -170,6 +171,7 @@ class _Collecting:
                 self._add_package(corpus)
             if report is not None:
                 report(place, len(corpora))
+            # asked only while there is something left to save
             if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
                 self.counts["corpora not read: there were enough projects"] = len(corpora) - place
                 return
@@ -177,14 +179,17 @@ class _Collecting:
     def _add_package(self, requirement: Requirement) -> None:
         package = self.folder.fetched(requirement)
         if isinstance(package, NoWheel):
+            # listed in the report: a list that shrinks silently would hide a wrong name
             self.missing.append(package)
             return
         request, after = self.request, self.request.period.after
+        # a day that the user states counts more than an index, which may hold copies
         if after is not None and request.released is None:
             obstacle = self.folder.obstacle_to_date(package.name, after)
             if obstacle is not None:
                 self.missing.append(NoWheel(str(requirement), obstacle))
                 return
+            # nothing of it is older, which is all that a verdict needs
             request = replace(request, released=after)
         self.packages.append(package)
         for text in self._candidates(str(package.path), request):
@@ -254,6 +259,7 @@ def build_unseen_set(
             break
         # each pass fits the classifier on what the one before left: what told the texts apart is gone by then
         narrower = best.matched(request.seed)
+        # a match that leaves too few texts costs more power than its likeness gains
         if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
             break
         best, after = narrower, narrower.baseline(request.seed)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event, Lock, Thread
 
 from rich.console import Console
@@ -80,14 +81,23 @@ class WorkClock:
     """
 
     def __init__(self) -> None:
-        self._began, self._worked = time.perf_counter(), time.process_time()
+        self._began, self._worked = time.perf_counter() - seconds_waited(), time.process_time()
 
     def __call__(self) -> float:
         """Return the seconds until now."""
-        passed, worked = time.perf_counter() - self._began, time.process_time() - self._worked
+        # on a busy machine a program stands in the queue for longer than it works, which is no work elsewhere
+        passed, worked = time.perf_counter() - seconds_waited() - self._began, time.process_time() - self._worked
         if worked < ELSEWHERE * passed:
             return passed
         return worked / max(1, round(worked / passed))
+
+
+def seconds_waited() -> float:
+    """Return the seconds for which this program was ready and other programs had the processor; 0 if not known."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class TimeLeft:

@@ -86,6 +86,12 @@ def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, 
 
 
 @pytest.mark.slow
+def test_a_limit_that_saves_little_is_explained(assay, texts, unseen, golden):
+    command = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "--control", "none")
+    done = assay(*command, "--limit", 6, "--describe")
+    assert "; 30 of 36 texts are unseen text, which --limit does not cut" in done.err
+
+
 def test_rewritings_and_scores_of_methods_in_the_cache_cost_nothing(assay, tmp_path, golden):
     for name, first in (("texts", 0), ("unseen", 50)):
         rows = [

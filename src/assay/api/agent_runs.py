@@ -54,7 +54,7 @@ def annotate_runs(
             paths.append(path)
     if not paths:
         raise DataError("received outcomes only, expected files or folders of runs of an agent too")
-    with progress_bar("reading runs", shown=progress) as report:
+    with progress_bar("reading", unit="runs", shown=progress) as report:
         return judge_runs(paths, table, repositories=folder, outcomes=outcomes, notes=notes, progress=report)
 
 

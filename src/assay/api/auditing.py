@@ -132,7 +132,8 @@ def _audited_texts(
     if is_auto(texts):
         from assay.api.unseen import automatic_unseen  # noqa: PLC0415  slow to import
 
-        unseen = automatic_unseen(str(texts), model, dataset, download=options.download)
+        has_parent = options.parent is not None
+        unseen = automatic_unseen(str(texts), model, dataset, download=options.download, parent=has_parent)
     elif texts is not None:
         unseen = dataset_of(texts, NUMBERED)
     if options.calibration is not None:

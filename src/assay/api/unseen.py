@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
 from assay.models import combined, default_cache_path
+from assay.progress import inform
 from assay.settings import day_named
 from assay.unseen import (
     AUTO,
@@ -25,6 +26,7 @@ BUILTIN_DAY = "2025-08-01"
 """Day that is later than all texts of the built-in models."""
 ENOUGH_PROJECTS = 35
 """Groups of unseen text of an audit: as many as the placebos have."""
+CAVEAT = "for a benchmark in a form of its own, only with --parent MODEL can they rule out a leak"
 
 
 def build_unseen(
@@ -87,7 +89,7 @@ def build_unseen(
     return result
 
 
-def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool) -> Dataset:
+def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool, parent: bool = False) -> Dataset:
     """Return unseen text from the packages of our list, in the form of a benchmark; it is kept beside the cache.
 
     Args:
@@ -95,6 +97,7 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         model: its name.
         benchmark: whose form the texts get.
         download: packages may be downloaded.
+        parent: the audit has a parent model.
 
     Raises:
         DataError: there is no day, or the text is not kept and nothing may be downloaded.
@@ -112,12 +115,14 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
     if not kept.is_file():
+        caveat = "" if parent else f"; {CAVEAT}"
         if not download:
             raise DataError(
                 f"--unseen {choice}: such text of {benchmark.name} is not kept yet; expected --download as well, which "
-                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text; for a benchmark in a form of "
-                "its own, only with --parent MODEL can they rule out a leak"
+                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text{caveat}"
             )
+        # said before minutes are spent on texts that may not decide
+        inform(f"packages are fetched with pip until {ENOUGH_PROJECTS} of them give a text: some minutes{caveat}")
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
     return dataset_of(kept, DataSelection(repeated="number"))

@@ -85,6 +85,7 @@ class UnseenScores:
                 f"{path} compares rewritings by {rewriter or 'an engine of an earlier version'}, expected "
                 f"{plan.rewriter.name}"
             )
+        # by digest: another reference, or other options, give other values under the same name
         for role, (name, digest) in plan.digests.items():
             if self.digests.get(role) != digest:
                 raise DataError(
@@ -102,6 +103,7 @@ class UnseenScores:
             DataError: it cannot be written.
         """
         content = {"format": FORMAT} | encode(self)
+        # the name in the format is older than the attribute
         content["blind_features"] = content.pop("features")
         write_json(path, content)
 
@@ -128,6 +130,7 @@ class UnseenScores:
                 groups=groups and tuple(map(int, groups)),
                 features=features,
             )
+            # columns of different lengths would pair scores with other texts
             columns = (*values.values(), loaded.groups, loaded.features)
             lengths = {len(column) for column in columns if column is not None}
         except OSError as error:

@@ -18,6 +18,7 @@ def drawing(figure: Figure) -> Markup:
     try:
         return Markup(svg(figure))  # noqa: S704  drawn by us, its words escaped
     except Exception as error:  # noqa: BLE001  two foreign libraries and a JavaScript engine may raise anything
+        # the first line alone, as the engine adds its stack
         reason = (str(error).splitlines() or [""])[0] or type(error).__name__
         return Markup('<p class="small soft">This figure could not be drawn: {}</p>').format(reason)
 

@@ -160,7 +160,18 @@ def test_a_short_licence_file_is_read_to_its_end(text, licence):
 
 
 @pytest.mark.parametrize(
-    ("words", "licence"), [("mit", "MIT"), ("BSD", "BSD-3-Clause"), ("Commercial", None), ("", None)]
+    ("words", "licence"),
+    [
+        ("mit", "MIT"),
+        ("BSD", "BSD-3-Clause"),
+        ("Modified BSD", "BSD-3-Clause"),
+        ("Modified MIT", None),
+        ("GPLv2+CE", "GPL-2.0-only WITH Classpath-exception-2.0"),
+        ("GPL2 w/ CPE", "GPL-2.0-only WITH Classpath-exception-2.0"),
+        ("PHP 3.01", "PHP-3.01"),
+        ("Commercial", None),
+        ("", None),
+    ],
 )
 def test_short_spellings(words, licence):
     assert spelt_licence(words) == licence

@@ -122,6 +122,10 @@ def _settings_of(change: SourceChange, path: Path, command: CommandRules) -> Che
             values[name] = os.path.normpath(change.repository / values[name])
     for name in command.overriding:
         values.pop(name, None)
+    try:  # of the file's own rules, so that the message names it
+        ChangeRules.of(replace(CheckSettings(), **values))
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from error
     return replace(command.settings, **values)
 
 

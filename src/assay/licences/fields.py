@@ -38,7 +38,7 @@ def spelt_licence(words: str) -> str | None:
 
 def _of_words(plain: str) -> str | None:
     """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
-    text = words_of([PATTERNS["file"].sub(" ", plain)])
+    text = PATTERNS["classpath"].sub(" with classpath exception", words_of([PATTERNS["file"].sub(" ", plain)]))
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
     parts = re.split(r"/|\||,", text)

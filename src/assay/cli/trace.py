@@ -89,6 +89,7 @@ def trace_command(
     from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
+    from assay.reports import number_of
 
     if verbatim and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
@@ -113,7 +114,7 @@ def trace_command(
             templates = add_templates(default_boilerplate(), search.template)
         if search.by == "function":
             parts = parts_of
-        files = trace_files(
+        traced = trace_files(
             read.texts,
             index,
             rules=rules,
@@ -122,8 +123,15 @@ def trace_command(
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates, exact=search.exact),
         )
-    files = without_own(files, gate.own)
+    files = without_own(traced, gate.own)
+    if gate.own:  # a name that is misspelt leaves out none
+        left_out = _findings(traced) - _findings(files)
+        echo(f"assay: note: --own leaves out {number_of(left_out, 'finding')}", err=True)
     _finish(files, read, rules=rules, gate=gate, sarif=sarif, top=search.top)
+
+
+def _findings(files: "Sequence[TracedFile]") -> int:
+    return sum(map(len, map(attrgetter("findings"), files)))
 
 
 def _check(code: Sequence[Path], gate: GateSettings) -> None:

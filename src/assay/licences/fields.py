@@ -31,7 +31,8 @@ def spelt_licence(words: str) -> str | None:
     plain = " ".join(words.split())
     if not plain or len(plain) > LONGEST_EXPRESSION:
         return None
-    if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
+    classified = CLASSIFIERS.get(plain.rpartition(":: ")[2])
+    if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain) or classified:
         return licence
     return None if len(plain) > LONGEST_FIELD else _of_words(plain)
 

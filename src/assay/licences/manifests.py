@@ -349,14 +349,15 @@ def _lines(text: str, kind: str) -> ProjectFile:
     """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
     fields = dict(
         re.findall(
-            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
+            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e|Licen[cs]e-[Ff]ile|licen[cs]e-file):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
             text,
             re.MULTILINE,
         )
     )
     lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
     name = lower.get("package") or lower.get("name")
-    return replace(_field(lower.get("license")), purl=_package(kind, name, lower.get("version")))
+    stated = _field(lower.get("license"), lower.get("license-file"))
+    return replace(stated, purl=_package(kind, name, lower.get("version")))
 
 
 def _debian(text: str) -> ProjectFile:

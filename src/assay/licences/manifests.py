@@ -90,6 +90,7 @@ def _field(words: str | None, file: str | None = None) -> ProjectFile:
 def _choice(licences: Iterable[str | None]) -> ProjectFile:
     """Return what a list of licences states: a choice; an unknown one makes all of it unknown."""
     distinct = set(licences)
+    # a choice with a part that nobody can name may leave only that part
     if None in distinct:
         return ProjectFile(UNKNOWN_LICENCE)
     return ProjectFile(" OR ".join(sorted(filter(None, distinct))) or None)
@@ -154,6 +155,7 @@ def _arguments(node: ast.AST) -> Iterable[tuple[object, ast.expr]]:
             pairs = [(getattr(key, "value", None), value) for key, value in zip(keys, values, strict=True)]
         case _:
             return ()
+    # a table with a licence alone may be about anything
     is_table = isinstance(node, ast.Dict) or getattr(node.func, "id", "") == "dict"
     return () if is_table and "name" not in dict(pairs) else pairs
 
@@ -275,6 +277,7 @@ def _pom(text: str) -> ProjectFile:
         licences.append(_of_name_and_address(" ".join(_xml(entry, "name")), " ".join(_xml(entry, "url"))))
     if not licences and (notice := _XML_COMMENT.search(text)):
         licences += filter(None, [licence_notice(notice[0])])  # that of the project, whose files all begin with it
+    # a pom names its parent and what it needs by the same elements as itself
     own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
@@ -285,7 +288,7 @@ def _pom(text: str) -> ProjectFile:
 
 
 def _of_name_and_address(name: str, address: str) -> str | None:
-    licence, address = spelt_licence(name), address.lower().replace("_", " ")
+    licence, address = spelt_licence(name), address.lower().replace("_", " ")  # the table of names has no underscore
     # the licence of Oracle leaves a choice; its number is that of the CDDL
     if both := re.search(r"\bcddl\+gpl(?:[-. ]1[-. ](\d))?", address):
         return spelt_licence(f"CDDL 1.{both[1] or 0} or GPL 2 with the classpath exception")
@@ -347,14 +350,9 @@ def _gradle(text: str) -> ProjectFile:
 
 def _lines(text: str, kind: str) -> ProjectFile:
     """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
-    fields = dict(
-        re.findall(
-            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e|Licen[cs]e-[Ff]ile|licen[cs]e-file):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
-            text,
-            re.MULTILINE,
-        )
-    )
-    lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
+    pattern = r"^[ \t]*(Package|Name|Version|Licen[cs]e(?:-file)?):[ \t]*[\"']?(.*?)[\"']?[ \t]*$"
+    fields = re.findall(pattern, text, re.MULTILINE | re.IGNORECASE)
+    lower = {name.lower().replace("licence", "license"): value for name, value in fields}
     name = lower.get("package") or lower.get("name")
     stated = _field(lower.get("license"), lower.get("license-file"))
     return replace(stated, purl=_package(kind, name, lower.get("version")))

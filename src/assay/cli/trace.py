@@ -90,6 +90,7 @@ def trace_command(
     from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
+    from assay.reports import number_of
 
     refuse_format(context, sarif)
     if verbatim and chosen_format() in BILLS:
@@ -115,7 +116,7 @@ def trace_command(
             templates = add_templates(default_boilerplate(), search.template)
         if search.by == "function":
             parts = parts_of
-        files = trace_files(
+        traced = trace_files(
             read.texts,
             index,
             rules=rules,
@@ -124,8 +125,15 @@ def trace_command(
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates, exact=search.exact),
         )
-    files = without_own(files, gate.own)
+    files = without_own(traced, gate.own)
+    if gate.own:  # a name that is misspelt leaves out none
+        left_out = _findings(traced) - _findings(files)
+        echo(f"assay: note: --own leaves out {number_of(left_out, 'finding')}", err=True)
     _finish(files, read, rules=rules, gate=gate, sarif=sarif, top=search.top)
+
+
+def _findings(files: "Sequence[TracedFile]") -> int:
+    return sum(map(len, map(attrgetter("findings"), files)))
 
 
 def _check(code: Sequence[Path], gate: GateSettings) -> None:

@@ -210,6 +210,13 @@ def test_json_inside_an_archive_is_a_document_an_array_or_a_text(tmp_path: Path)
     assert {place.row for place in result.evidence.tasks[0].places} == {2}
 
 
+def test_broken_lines_of_json_lines_inside_an_archive_are_counted(tmp_path: Path) -> None:
+    lines = b"[" * 100_000 + b"\n" + b"broken\n" * 11 + json.dumps({"text": SOLUTION}).encode() + b"\n"
+    result = scanned(tmp_path, shard(tmp_path / "a.tar", {"rows.jsonl": lines, "bad\n.ndjson": b"x\n"}))
+    assert result.unread == {"not a JSON object": 13}
+    assert {place.row for place in result.evidence.tasks[0].places} == {13}
+
+
 def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_in_silence(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     (folder / "deep").mkdir(parents=True)

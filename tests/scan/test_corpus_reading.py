@@ -231,6 +231,19 @@ def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_
     assert not list((tmp_path / "clean").rglob("*.py"))
 
 
+def test_folders_a_thousand_deep_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "corpus").mkdir()
+    monkeypatch.chdir(tmp_path / "corpus")
+    for _ in range(1200):  # each from the last, and back: the path of the last is almost as long as one can be
+        os.mkdir("d")  # noqa: PTH102
+        os.chdir("d")
+    with pytest.raises(DataError):
+        scanned(tmp_path, tmp_path / "corpus")
+    for _ in range(1200):
+        os.chdir("..")
+        os.rmdir("d")  # noqa: PTH106
+
+
 def test_a_row_with_a_broken_character_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(json.dumps({"text": f"caf\xe9 {SOLUTION}"}, ensure_ascii=False).encode("latin-1") + b"\n")

@@ -7,7 +7,7 @@ from typing import Any
 from assay import authorship
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError, plain_reason
-from assay.files import parse_json
+from assay.guard import json_file
 from assay.leakage import UnseenScores, read_run
 from assay.plug_ins import PlugIns
 from assay.run import manifest_in
@@ -73,7 +73,7 @@ def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind 
 
 def _kind_of_file(path: Path) -> str:
     try:
-        content = parse_json(path.read_bytes())
+        content = json_file(path)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"

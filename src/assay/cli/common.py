@@ -17,7 +17,7 @@ from rich.table import Table
 from assay.cli.groups import bundles_of
 from assay.cli.options import OUTPUT, WRITTEN
 from assay.cli.terminal import BILLS, OUTPUT_SETTINGS, Format, OutputSettings, Terminal
-from assay.cli.typer_parts import command_of, function_of, is_option, refuse_empty_texts
+from assay.cli.typer_parts import command_of, function_of, is_option, refuse_unusable_texts
 from assay.errors import DataError
 
 WRITERS = frozenset(WRITTEN.values())
@@ -185,7 +185,7 @@ def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes n
         if not WRITERS.isdisjoint(map(function_of, leaf.params)):
             added = [*_parsed(OF_COMMANDS_WITH_FILES), *added]
         for parameter in leaf.params:
-            refuse_empty_texts(parameter)
+            refuse_unusable_texts(parameter)
         leaf.params += [option for option in added if not names & set(option.opts)]
     return command
 

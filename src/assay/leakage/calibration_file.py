@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from assay.codec import decode, encode
 from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
-from assay.files import parse_json, write_json
+from assay.files import write_json
+from assay.guard import json_file
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import Sample, texts_of
 
@@ -115,7 +116,7 @@ class UnseenScores:
             DataError: it is not such a file, or of another format.
         """
         try:
-            content = parse_json(path.read_text("utf-8"))
+            content = json_file(path)
             if content["format"] not in (FORMAT, OLD_FORMAT):
                 raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
             values = {name: np.array(column, np.float64) for name, column in content["values"].items()}

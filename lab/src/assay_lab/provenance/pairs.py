@@ -397,7 +397,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (3, 50)},
+        scales={"smoke": (1, 1), "full": (20, 50)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
             "irplag": "the folder of IR-Plag with case-01 to case-07",

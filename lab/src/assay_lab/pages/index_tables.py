@@ -154,6 +154,20 @@ def vectors(file: File) -> str:
     return table_of(file["results"], columns)
 
 
+def graph(file: File) -> str:
+    """Return what a search by the graph finds and takes beside one by signs, by size and width."""
+    columns: dict[str, Cell] = {
+        "query": "{queries}",
+        "vectors": "{vectors:,}",
+        "width": "{width:,}",
+        "of the nearest 100 found": "{recall_100:.1%}",
+        "graph, p50 / p99": "{graph_p50_ms:number} / {graph_p99_ms:number} ms",
+        "signs, p50 / p99": "{signs_p50_ms:number} / {signs_p99_ms:number} ms",
+        "building the graph": "{building_seconds:,.0f} s",
+    }
+    return table_of(file["results"], columns)
+
+
 def encoder(file: File) -> str:
     """Return mean reciprocal ranks of vector search, every way on the same fragments."""
     copies = grouped((row for row in file["results"] if "copy" in row), "copy")

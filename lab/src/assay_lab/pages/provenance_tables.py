@@ -267,7 +267,7 @@ def pairs(file: File) -> str:
         "all copied": "{few whole}",
         "one task copied": "{few one task}",
     }
-    ways = {"": "{language}"} | {way: f"{{ways[{way}]}}" for way in rows[0]["ways"]}
+    ways = {"": "{language}", "courses": "{courses of ways}"} | {way: f"{{ways[{way}]}}" for way in rows[0]["ways"]}
     tables = [table_of(aurocs, columns), table_of(rows, courses), table_of(rows, few), table_of(rows, ways)]
     return "\n".join(tables)
 

@@ -313,7 +313,7 @@ def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[s
 
 def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str, object]:
     """Return how many courses are quiet, and which copies stand out."""
-    counts = Counter[str]()
+    counts = Counter({"courses of ways": 0})
     # a way that was never found is printed as 0
     ways = Counter(dict.fromkeys((*WAYS, "false"), 0))
     for at in range(number):
@@ -343,7 +343,9 @@ def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str,
         counts["few one task"] += _stands_out([*few[:-1], partial], language)
         counts["of 20 lines"] += size_of_one >= 20
         counts["one task of 20 lines"] += is_found and size_of_one >= 20
-        ways.update(_ways(students, language, draw))
+        if len(students) >= 2 * len(WAYS):  # with fewer, a copier would be the source of another one
+            counts["courses of ways"] += 1
+            ways.update(_ways(students, language, draw))
     counts["courses"] = number
     return {"part": "courses", "language": language, **counts, "ways": dict(ways)}
 
@@ -399,7 +401,7 @@ EXPERIMENTS = (
     Experiment(
         name="provenance/pairs",
         run=run,
-        scales={"smoke": (1, 1), "full": (3, 20)},
+        scales={"smoke": (1, 1), "full": (20, 50)},
         needs={"solutions": "a folder with LANGUAGE/TASK/FILE: solutions of one task by different people"},
         takes={
             "irplag": "the folder of IR-Plag with case-01 to case-07",

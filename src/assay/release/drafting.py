@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from operator import attrgetter, itemgetter
 
 from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
+from assay.release.families import evened, families_of, partly_changed
 from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
@@ -89,6 +91,7 @@ def drafted(
     *,
     seed: int,
     most: int,
+    least: int = 0,
     naming: NameSources | None = None,
     task: str = "",
 ) -> CopyDraft | str:
@@ -100,6 +103,7 @@ def drafted(
         language: of its code.
         seed: of the names; the same seed gives the same copies.
         most: number of copies.
+        least: where fewer can change all names, others change some of them.
         naming: where names come from; None for unrelated words.
         task: id of the task, for the author's lists.
     """
@@ -120,6 +124,12 @@ def drafted(
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
+    # e is an element, and an error in `except ... as e`
+    keep |= frozenset(re.findall(r"\bas (\w)\b", program.text))
+    alone = naming.alone(task, names)
+    for family in map(partial(_names_at, names), families_of(names, alone)):
+        if not keep.isdisjoint(family):
+            keep |= family
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
         program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
@@ -127,14 +137,18 @@ def drafted(
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names
-    # the candidates of a name are numbered in the order in which the variants bring them
+    old, families = tuple(map(attrgetter("name"), names)), families_of(names, alone)
+    rows = [tuple(map(partial(_new_name, variant), names)) for variant in drawn.variants]
+    drafts = dict.fromkeys(rows)
+    if not naming.unrelated:
+        candidates = list(map(dict.fromkeys, zip(*rows, strict=True)))
+        drafts = dict.fromkeys(evened(old, row, candidates=candidates, families=families) for row in rows)
+    drafts.pop(old, None)
+    if len(drafts) < least:
+        drafts |= dict.fromkeys(islice(partly_changed(old, list(drafts), families, seed=seed), most))
+    # the candidates of a name are numbered in the order in which the copies bring them
     words: list[dict[str, int]] = [{} for _ in names]
-    copies = []
-    for variant in drawn.variants:
-        numbers = []
-        for numbered, name in zip(words, names, strict=True):
-            numbers.append(numbered.setdefault(_new_name(variant, name), len(numbered)))
-        copies.append(tuple(numbers))
+    copies = [tuple(map(_number_in, words, draft)) for draft in drafts]
     return CopyDraft(
         names=names,
         words=tuple(map(tuple, words)),
@@ -142,6 +156,14 @@ def drafted(
         content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
         fitting=fitting,
     )
+
+
+def _number_in(numbered: dict[str, int], word: str) -> int:
+    return numbered.setdefault(word, len(numbered))
+
+
+def _names_at(names: Sequence[Renamable], places: Sequence[int]) -> frozenset[str]:
+    return frozenset(names[place].name for place in places)
 
 
 def _names_in_signatures(text: str, names: Sequence[Renamable]) -> Iterator[str]:

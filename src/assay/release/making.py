@@ -355,6 +355,7 @@ class _CopyPlan:
             self.languages[place],
             seed=keyed_seed(self.key, "copies", self.ids[place]),
             most=max(POOL, self.first),
+            least=self.first,
             naming=self.naming,
             task=self.ids[place],
         )

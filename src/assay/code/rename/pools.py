@@ -62,6 +62,8 @@ CLOSE = _close_synonyms(_LISTS["close"])
 """Word → words that say the same, so that prose around a name stays true."""
 LOCAL = _close_synonyms(_LISTS["close"] + _LISTS["local"])
 """The same for names of which prose says nothing."""
+LIKE_LETTERS = _close_synonyms(_LISTS["letters"])
+"""Letter → letters that a reader takes for the same kind of thing, where prose says nothing of it."""
 SHORT_FORMS = frozenset(chain.from_iterable((word, f"{word}s") for word in (*WORDS_BY_PART["abbreviation"], "substr")))
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
@@ -173,7 +175,7 @@ class SynonymPool:
 
 @dataclass(frozen=True, slots=True)
 class ClosePool:
-    """Names that say the same: each word stays or gives way to a close synonym, a letter to another letter.
+    """Names that say the same: each word stays or gives way to a close synonym, an index or a variable to another one.
 
     Attributes:
         public: names that prose, examples or callers use; the synonyms of others are less close.
@@ -187,12 +189,16 @@ class ClosePool:
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`; names with fewer changed words first, none where no word has a close synonym."""
-        if len(name) == 1 and name not in self.public:
-            return _others(map(str.upper, LETTERS) if name.isupper() else LETTERS, name)
         split_name = identifier(name)
         own, close = split_name.lowered, CLOSE if name in self.public else LOCAL
-        short = SHORT_FORMS if name in self.prose else frozenset()
-        choices = [(word, *filterfalse(short.__contains__, close.get(word, ()))) for word in own]
+        if len(name) == 1 and name not in self.public:
+            close = LIKE_LETTERS
+        short = SHORT_FORMS if kind == "function" or name in self.prose else frozenset()
+        choices = []
+        for word in own:
+            # a letter among words, as in `nCr`, is part of a formula
+            like = () if len(word) == 1 < len(own) else close.get(word, ())
+            choices.append((word, *filterfalse(short.__contains__, like)))
         # a word twice, as in `pattern_pattern`, says less than the name did
         combined = islice(product(*choices), COMBINATIONS)
         drawn = [words for words in combined if len(set(words)) >= len(set(own))]

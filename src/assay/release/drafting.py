@@ -148,7 +148,7 @@ def drafted(
         drafts |= dict.fromkeys(islice(partly_changed(old, list(drafts), families, seed=seed), most))
     # the candidates of a name are numbered in the order in which the copies bring them
     words: list[dict[str, int]] = [{} for _ in names]
-    copies = [tuple(map(_number_in, words, draft)) for draft in drafts]
+    copies = [tuple(map(_number_in, words, draft)) for draft in islice(drafts, most)]
     return CopyDraft(
         names=names,
         words=tuple(map(tuple, words)),

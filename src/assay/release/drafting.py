@@ -124,8 +124,6 @@ def drafted(
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
-    # e is an element, and an error in `except ... as e`
-    keep |= frozenset(re.findall(r"\bas (\w)\b", program.text))
     alone = naming.alone(task, names)
     for family in map(partial(_names_at, names), families_of(names, alone)):
         if not keep.isdisjoint(family):

@@ -22,6 +22,9 @@ from assay.python_parser import REFUSALS, python_expression, python_literal
 EMPTY = {"", "[]", "{}", "()", "''", '""', "set()"}
 FURTHEST = 2
 """A new number lies up to so many times as far from 0 as the old numbers of the same argument."""
+RESULTS = 3
+"""Different results that are shown, where the old examples have so many."""
+DULL = (-1, "all alike")
 CLOSING = dict(zip("([{<", ")]}>", strict=True))
 KNOWN = frozenset(chain.from_iterable(WORDS_BY_PART.values()))
 _WORD = re.compile(r"[A-Za-z]{4,}")
@@ -39,14 +42,16 @@ def shows_as_much(old: str, new: str) -> bool:
     except ValueError:
         return False
     results, new_results = set(map(_result, before)), set(map(_result, after))
-    if len(new_results) < min(2, len(results)) or (new_results & EMPTY) - results:
+    if len(new_results) < min(RESULTS, len(results)) or (new_results & EMPTY) - results:
         return False
     # a comment explains its own example; an input that comes back shows nothing of the task
     if any("#" in example.source for example in before) or all(map(_echoes, after)) > all(map(_echoes, before)):
         return False
     old_values, new_values = list(_values(before)), list(_values(after))
     letters = {letter.lower() for _, letter in _QUOTED.findall(_prose(old))}
-    if not _special_cases(old_values, letters) <= _special_cases(new_values, letters):
+    cases, new_cases = _special_cases(old_values, letters), _special_cases(new_values, letters)
+    # a result of one value throughout shows less, where no old one was so
+    if not cases <= new_cases or DULL in new_cases - cases:
         return False
     arguments: dict[int, list[object]] = {}
     for place, value in old_values:

@@ -319,7 +319,10 @@ class _CopyPlan:
         task = SecretTask.original(self.ids[place], row=row, language=language)
         outcome = self.tests.outcomes([row], task)
         if outcome == [False]:
-            return f"its own solution fails its tests: {self.tests.failure(row, task)}"
+            failure = self.tests.failure(row, task)
+            if failure.startswith("ModuleNotFoundError"):
+                failure += "; expected --packages DIR with it"
+            return f"its own solution fails its tests: {failure}"
         if outcome == [True]:
             return PASSES
         return COMPILES if language == "python" and _compiles(row, self.layout) else PARSES

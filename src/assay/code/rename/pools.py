@@ -58,7 +58,7 @@ def _close_synonyms(lines: str) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in close.items()}
 
 
-CLOSE = _close_synonyms(_LISTS["close"])
+CLOSE = _close_synonyms(_LISTS["close"] + _LISTS["signature"])
 """Word → words that say the same, so that prose around a name stays true."""
 LOCAL = _close_synonyms(_LISTS["close"] + _LISTS["local"])
 """The same for names of which prose says nothing."""

@@ -3,6 +3,7 @@
 import json
 
 from assay.release import measured_power, text_power
+from assay.release.power import FEWER_COPIES
 from assay_lab.measuring import RESULTS
 
 
@@ -32,3 +33,13 @@ def test_the_rows_of_text_alone_are_those_of_the_experiment():
         if row["asked for"] == "written alike"
     }
     assert {(row.times, row.lots): row.share for row in text_power()} == cells
+
+
+def test_what_fewer_copies_cost_is_of_the_experiment():
+    results = json.loads((RESULTS / "release" / "power.json").read_text("utf-8"))["results"]
+    of_cell = {
+        row["copies"]: row["z evidence"]
+        for row in results
+        if (row["dose"], row["tasks"], row["others"], row["parent"]) == (1, 40, 0, False)
+    }
+    assert f"z is {of_cell[5]:.1f}, not {of_cell[10]:.1f}, with 40 tasks" in FEWER_COPIES

@@ -140,7 +140,7 @@ def drafted(
     drafts = dict.fromkeys(rows)
     if not naming.unrelated:
         candidates = list(map(dict.fromkeys, zip(*rows, strict=True)))
-        drafts = dict.fromkeys(evened(old, row, candidates=candidates, families=families) for row in rows)
+        drafts = dict.fromkeys(map(partial(evened, old, candidates=candidates, families=families), rows))
     drafts.pop(old, None)
     if len(drafts) < least:
         drafts |= dict.fromkeys(islice(partly_changed(old, list(drafts), families, seed=seed), most))
@@ -161,7 +161,7 @@ def _number_in(numbered: dict[str, int], word: str) -> int:
 
 
 def _names_at(names: Sequence[Renamable], places: Sequence[int]) -> frozenset[str]:
-    return frozenset(names[place].name for place in places)
+    return frozenset(map(attrgetter("name"), map(names.__getitem__, places)))
 
 
 def _names_in_signatures(text: str, names: Sequence[Renamable]) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Progr
 def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: str) -> TaskContent | None:
     """Return another content of a task, cut at the same names; None where its names are others."""
     program = _Program.of(row, layout, tests=True)
-    changing = {name.name for name in draft.names}
+    changing = set(map(attrgetter("name"), draft.names))
     keep = [name.name for name in analysis(program.text, language=language).names if name.name not in changing]
     names = {_key(name): name for name in analysis(program.text, keep=frozenset(keep), language=language).names}
     order = list(map(_key, draft.names))
@@ -260,14 +260,14 @@ def _cut(
     for cell, text in cells_of(row, layout.mentions):
         places = {}
         for index, name in enumerate(names):
-            places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
+            places |= dict.fromkeys(map(re.Match.start, _whole(text, name.name)), index)
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
         prose = mentioned(text, first=0, last=len(text), places={})
         in_prose.update(prose.mentions.values())
         unclear |= prose.unclear
         cells.append(_cut_cell(cell, text=text, places=prose.mentions, names=names))
-    in_words = frozenset(names[index].name for index in in_prose)
+    in_words = frozenset(map(attrgetter("name"), map(names.__getitem__, in_prose)))
     return _CutRow(TaskContent(tuple(cells)), mentioned=in_words, unclear=frozenset(unclear))
 
 

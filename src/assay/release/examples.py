@@ -12,7 +12,7 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from doctest import DocTestParser, Example
 from itertools import chain, compress
-from operator import not_
+from operator import methodcaller, not_
 
 import numpy as np
 
@@ -97,11 +97,12 @@ def _special_cases(values: Iterable[Literal], letters: Iterable[str]) -> set[tup
             "repeated": len(set(parts)) < len(parts),
             "all alike": len(set(parts)) == 1 < len(parts),
             "palindrome": parts == parts[::-1] and len(parts) > 1,
-            "negative": any(part.startswith("-") for part in parts),
+            "negative": any(map(methodcaller("startswith", "-"), parts)),
         }
-        for letter in letters if isinstance(value, str) else ():
-            shown[f"has {letter}"] = letter in value.lower()
-            shown[f"ends with {letter}"] = value.lower().endswith(letter)
+        for letter in letters:
+            places = list(map(str.lower, map(str, value)))
+            shown[f"has {letter}"] = letter in places
+            shown[f"ends with {letter}"] = places[-1:] == [letter]
         cases |= {(place, case) for case, holds in shown.items() if holds}
     return cases
 

@@ -57,3 +57,7 @@ def test_letters_stay_in_formulas_and_functions_are_not_abbreviated():
     assert "cnt" in pool.candidates("count", "variable")
     assert ClosePool(frozenset({"count"})).candidates("count", "function") == ()
     assert pool.candidates("pancake_sort", "function") == ()
+    assert pool.candidates("X", "variable") == ()
+    in_prose = ClosePool(frozenset({"nums", "threshold"}), prose=frozenset({"nums", "threshold"}))
+    assert in_prose.candidates("nums", "variable") == ()
+    assert "limit" in in_prose.candidates("threshold", "variable")

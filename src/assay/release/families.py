@@ -11,7 +11,7 @@ from itertools import islice, product
 from assay.code import Renamable, identifier
 
 Names = tuple[str, ...]
-ROWS = ("abcd", "ijk", "pqr", "xyz", "ABCD", "XYZ")
+ROWS = ("abcd", "ijk", "pqr", "xyz")
 """Letters that stand for one kind of thing where they stand together."""
 COMBINED = 4096
 """Combinations of families that are looked at."""
@@ -89,6 +89,6 @@ def partly_changed(
         for family, words in zip(families, parts, strict=True):
             for place, word in zip(family, words, strict=True):
                 new[place] = word
-        changed = tuple(new) != old and evened(old, tuple(new), [()] * len(old), families)
+        changed = tuple(new) != old and evened(old, tuple(new), candidates=[()] * len(old), families=families)
         if changed == tuple(new):
             yield changed

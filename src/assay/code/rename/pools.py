@@ -192,13 +192,18 @@ class ClosePool:
         split_name = identifier(name)
         own, close = split_name.lowered, CLOSE if name in self.public else LOCAL
         if len(name) == 1 and name not in self.public:
-            close = LIKE_LETTERS
+            # X is a matrix and Y its target; of capital letters, N alone is a number
+            close = LIKE_LETTERS if name.islower() or name == "N" else {}
         short = SHORT_FORMS if kind == "function" or name in self.prose else frozenset()
         choices = []
         for word in own:
             # a letter among words, as in `nCr`, is part of a formula
             like = () if len(word) == 1 < len(own) else close.get(word, ())
-            choices.append((word, *filterfalse(short.__contains__, like)))
+            if name in self.prose and word in SHORT_FORMS:
+                # in prose `integers nums` shows a name, and `integers numbers` none
+                choices.append((word, *filter(SHORT_FORMS.__contains__, like)))
+            else:
+                choices.append((word, *filterfalse(short.__contains__, like)))
         # a word twice, as in `pattern_pattern`, says less than the name did
         combined = islice(product(*choices), COMBINATIONS)
         drawn = [words for words in combined if len(set(words)) >= len(set(own))]

@@ -15,6 +15,7 @@ from assay.agent_runs import (
     run_files,
     task_of_run,
 )
+from assay.errors import DataError
 from support.agent_files import (
     CALLS,
     COMMIT,
@@ -104,6 +105,12 @@ def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):
     assert [run.solved for run in runs] == [1.0, 1.0, 1.0]
 
 
+def test_an_empty_line_between_rows_parts_no_run_from_the_others(tmp_path):
+    row = openhands()[1].strip()
+    (tmp_path / "output.jsonl").write_text(f"{row}\n\n{row}\n\n{row}\n")
+    assert [run.solved for run in read_runs(tmp_path / "output.jsonl")] == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
@@ -111,6 +118,8 @@ def test_gzip_is_unpacked_and_rows_are_read_one_by_one(tmp_path):
         ("b.json", '{"scores": 3}', "an unknown layout (scores)"),
         ("c.traj", '{"trajectory": [{"action": "ls"}], "history": [3]}', "an entry is damaged"),
         ("d.jsonl", openhands()[1] + '{"instance_id": "x", "hist', "line 2 is cut or damaged"),
+        ("e.jsonl", openhands()[1] * 2 + '\n{"instance_id": "x", "hist', "line 4 is cut or damaged"),
+        ("f.traj", '{"attempts": [{"model": "x"}]}', "an unknown layout (attempts)"),
     ],
 )
 def test_what_is_cut_or_unknown_is_reported_in_one_line(name, text, reason, tmp_path):
@@ -174,7 +183,10 @@ def test_the_files_of_sub_agents_are_read_with_their_session(tmp_path):
     inner = [{**part, "isSidechain": True, "agentId": "a1", "sessionId": "0a1b"} for part in (row, *rows)]
     text = "".join(json.dumps(part) + "\n" for part in inner)
     beside = write(tmp_path, ("0a1b/subagents/agent-a1.jsonl", text))
-    assert list(read_runs(beside)) == []
+    (unread,) = read_runs(beside)
+    assert (unread.reason[:23], unread.is_beside) == ("its steps belong to a r", True)
+    with pytest.raises(DataError, match="belong to a run in another file"):
+        judge_runs([beside], read_gold_tasks(write_tasks(tmp_path), {}))
     (run,) = read_runs(main)
     judged = judge_run(run, "", read_gold_tasks(write_tasks(tmp_path), {})["shop__shop-7"])
     assert (judged.verdict, judged.place) == ("read the fix", "line 5 of agent-a1.jsonl")
@@ -190,6 +202,8 @@ def test_a_trajectory_is_read_with_its_continuation_and_once(tmp_path):
     write(tmp_path, (name.replace(".json", ".cont-1.json"), json.dumps(further)))
     write(tmp_path, (name.replace("trajectory.json", "sessions/rollout-1.jsonl"), codex()[1]))
     assert [file for file, _ in run_files([tmp_path])] == [path]
+    # named by itself, a folder of repetitions is read
+    assert len(list(run_files([path.parent / "sessions"]))) == 1
     (run,) = read_runs(path)
     assert (len(run.steps), run.cut) == (3, "")
     path.with_name("trajectory.cont-1.json").unlink()

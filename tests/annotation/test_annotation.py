@@ -17,6 +17,7 @@ from assay.annotation import (
     read_task_results,
     split_by_audit,
     split_by_evidence,
+    write_every_eval_ever,
 )
 from assay.annotation.annotating import TaskSplit
 from assay.api import annotate
@@ -366,3 +367,21 @@ def test_a_damaged_entry_is_refused_in_one_line(tmp_path, name, content):
     ) as caught:
         read_task_results([path], LogColumns(), lambda _: None)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("ids", "expected"), [(("T/0", "T/1"), ["contaminated", "clean"]), (("x", "y"), None)])
+def test_samples_are_written_with_the_status_of_their_task_whatever_its_spelling(tmp_path, ids, expected):
+    log, written = tmp_path / "log.jsonl", tmp_path / "out.jsonl"
+    rows = [
+        {"sample_id": name, "evaluation": {}, "schema_version": "1", "metadata": {"a": 1}} for name in ("t/0", "t/1")
+    ]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    split_of_tasks = split({ids[0]: "contaminated", ids[1]: "clean"}, "labels")
+    annotated = annotate_tasks("log", [TaskResult(name, correct=1.0) for name in ids], split_of_tasks)
+    if expected is None:
+        with pytest.raises(DataError, match="is an annotated task: ids such as"):
+            write_every_eval_ever(written, [log], annotated)
+        return
+    write_every_eval_ever(written, [log], annotated)
+    metadata = [json.loads(line)["metadata"] for line in written.read_text().splitlines()]
+    assert [(entry["contamination"], entry["a"]) for entry in metadata] == [(status, 1) for status in expected]

@@ -3,6 +3,7 @@
 import pytest
 
 from assay import load
+from assay.datasets import DataSelection, read_datasets
 from assay.errors import DataError, SettingError
 
 
@@ -172,3 +173,10 @@ def test_a_split_is_the_rows_that_say_so(jsonl):
     assert [sample.text for sample in load(path, split="test").samples] == ["b"]
     with pytest.raises(DataError, match=r"no row of split 'dev'; the column 'split' holds train, test"):
         load(path, split="dev")
+
+
+def test_of_two_sets_of_one_table_each_has_its_own_notes(jsonl):
+    path = jsonl([{"code": f"x{at}", "other": "y" * at, "repo": f"r{at // 2}"} for at in range(8)])
+    first, second = read_datasets(path, [DataSelection(text="code"), DataSelection(text="other")])
+    assert [len(first.notes), "groups were taken" in first.notes[0]] == [1, True]
+    assert second.notes == (*first.notes, "1 sample has an empty text: no score can judge it")

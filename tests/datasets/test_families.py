@@ -189,7 +189,8 @@ def test_bugscpp_patches_run_from_fixed_to_buggy(written):
     written(
         json.dumps({"info": {"url": "u"}, "defects": [{"id": 2, "tags": ["cve"]}]}).encode(), "taxonomy/md4c/meta.json"
     )
-    sample = load("bugscpp", data=root).samples[0]
+    written(b"", "taxonomy/md4c/patch/all-buggy.patch")
+    (sample,) = load("bugscpp", data=root).samples
     assert (sample.id, sample.group, sample.language) == ("md4c-2", "md4c", "c")
     assert sample.text == "before\nminus\nafter\n"
     assert sample.metadata["tags"] == ["cve"]

@@ -77,3 +77,7 @@ def test_a_text_too_short_for_a_shingle_is_near_nothing():
     index = ShingleIndex(["a b", "a b"])
     assert index.largest_containment(["a b c d e f"]).tolist() == [0.0, 0.0]
     assert index.first_of_each_kind(0.5).tolist() == [True, True]
+
+
+def test_half_of_a_surrogate_pair_is_a_token_like_any_other():
+    assert ShingleIndex(["a b \ud800 c d e"]).largest_containment(["x a b \ud800 c d e"]).tolist() == [1.0]

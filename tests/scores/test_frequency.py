@@ -40,3 +40,9 @@ def test_a_file_that_is_no_table_gets_one_clear_line(tmp_path, content):
 def test_a_missing_table_gets_one_clear_line(tmp_path):
     with pytest.raises(DataError, match="is not a token-frequency table"):
         FrequencyTable.load(tmp_path / "nowhere")
+
+
+def test_an_archive_of_arrays_that_is_no_table_gets_one_clear_line(tmp_path):
+    np.savez(tmp_path / "other.npz", counts=np.zeros(3), about=np.array("7"))
+    with pytest.raises(DataError, match="is not a token-frequency table"):
+        FrequencyTable.load(tmp_path / "other.npz")

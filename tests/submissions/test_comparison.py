@@ -134,3 +134,10 @@ def test_unchanged_code_that_was_handed_out_is_no_student_and_broken_code_is_com
         "s00: only code that was handed out",
         "s01: 1.py: does not parse as python; compared",
     ]
+
+
+def test_an_empty_work_of_an_earlier_course_says_nothing_of_this_one():
+    earlier = [Submission("s00", is_earlier=True)]
+    assert list(compare_submissions(course(*independent(3)), earlier=earlier).not_compared()) == [
+        "s00 (earlier): nothing that can be compared: no code"
+    ]

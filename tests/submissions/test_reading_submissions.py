@@ -29,6 +29,18 @@ def written(folder, files):
     return folder
 
 
+def test_files_of_one_name_in_two_folders_are_all_read(tmp_path):
+    weeks = [written(tmp_path / week, {"ada/main.py": CODE + week, "bob/main.py": week}) for week in ("one", "two")]
+    ada, _ = read_submissions(weeks)
+    assert [file.text for file in ada.files] == [CODE + "one", CODE + "two"]
+
+
+def test_files_of_one_name_do_not_say_whose_they_are(tmp_path):
+    written(tmp_path, {"ada/main.py": CODE, "bob/main.py": "b = 1\n"})
+    with pytest.raises(DataError, match="a further file named main"):
+        read_submissions([tmp_path / "ada" / "main.py", tmp_path / "bob" / "main.py"])
+
+
 NOTEBOOK = json.dumps(
     {"cells": [{"cell_type": "code", "source": [CODE]}], "metadata": {"language_info": {"name": "python"}}}
 )

@@ -157,6 +157,7 @@ def task_of_run(run: AgentRun, tasks: Mapping[str, GoldTask]) -> GoldTask | None
         return named
     prompt = " ".join(run.prompt.split())
     for task in tasks.values():
+        # cut before the white space is made even, as texts may be long, and once more after it
         text = " ".join(task.text[: 2 * BEGINNING].split())[:BEGINNING]
         if len(text) >= SHORTEST and text in prompt:
             return task
@@ -204,12 +205,14 @@ def _mapper(files: Sequence[Path]) -> Iterator[Callable[..., Iterable[list[Judge
     if jobs == 1 or sizes < WORTH_PROCESSES:
         yield map
         return
+    # runs are foreign files: a new process must not import a module that lies among them
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     main = sys.modules["__main__"]
     # a new process imports the script that started it, and one without `if __name__ == "__main__"` would start anew
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            # several files at a time spare messages; four shares a process even out runs of different length
             yield partial(pool.map, chunksize=max(1, min(16, len(files) // (4 * jobs))))
     finally:
         sys.modules["__main__"] = main

@@ -2,9 +2,7 @@
 
     git show, git log …                          history
     curl, wget, gh, a tool that opens a page     network
-    a path in site-packages, node_modules …      another installation
-    a path outside the repository                a file outside, unless the agent wrote it
-    a test file                                  the tests
+    any path                                     see `foreign_places`
 
 Where a command brings foreign text into a file (`curl -o`, `git show REV:FILE > copy`), the file keeps the channel.
 """
@@ -17,49 +15,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, dropwhile, filterfalse, pairwise, takewhile
 from operator import methodcaller
-from typing import Literal
 
+from assay.agent_runs.foreign_places import HISTORY, INSTALLED, NETWORK, OUTSIDE, TESTS, FileState, ForeignPlace
 from assay.agent_runs.run_values import SHELL_ARGUMENTS, Step
+from assay.agent_runs.shell import ShellCommand, shell_commands
 
-ReadingChannel = Literal[
-    "history beyond the base commit",
-    "network",
-    "another installation of the package",
-    "a file outside the repository",
-    "the tests",
-    "the working tree",
-]
-HISTORY: ReadingChannel = "history beyond the base commit"
-NETWORK: ReadingChannel = "network"
-INSTALLED: ReadingChannel = "another installation of the package"
-OUTSIDE: ReadingChannel = "a file outside the repository"
-TESTS: ReadingChannel = "the tests"
-TREE: ReadingChannel = "the working tree"
-CHANNELS: tuple[ReadingChannel, ...] = (HISTORY, NETWORK, INSTALLED, OUTSIDE, TESTS, TREE)
-
-_HEREDOC = re.compile(r"<<-?\s*(['\"\\]?)(\w+)['\"]?([^\n]*)\n(.*?)(?:\n[ \t]*\2(?![\w])|\Z)", re.DOTALL)
-_TOKEN = re.compile(
-    r"""(?P<word>(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\|&;()<>`]|(?<=[^\s])[<>](?=\())+)"""
-    r"""|(?P<redirect>\d?>>?|&>>?)|(?P<end>\|\||&&|[|&;()\n`])|(?P<other><<<|<|['"\\])""",
-    re.DOTALL,
-)
-_END = re.compile(r"(?P<end>\n)")
-_NAMED = re.compile(r"(/[^\s:]+\.\w+)[:-]\d+[:-]")
-_QUOTES = re.compile(r"""'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)""", re.DOTALL)
-_INSTALLED = re.compile(
-    r"site-packages|dist-packages|node_modules/|\.cargo/registry|/\.cache/(?:uv|pip)/|/pkg/mod/|/\.m2/|/gems/|/lib/python\d|/lib/ruby/|"
-    r"/pkgs/|/conda-meta/|\.(?:whl|egg|tar\.gz|tgz|zip|jar|crate|gem)/?$"
-)
-_TESTS = re.compile(
-    r"(?:^|/)(?:tests?|testing|__tests__|specs?)/|(?:^|/)(?:tests?_[^/]*|[^/]*_tests?\.\w+|[^/]*\.(?:test|spec)\.\w+|"
-    r"tests?\.\w+|conftest\.py|[A-Z]\w*Tests?\.\w+)$"
-)
 _PATH_LIKE = re.compile(r"/|\.\w{1,5}$|-packages")
 _PATCH_BEGINS = "*** Begin Patch"
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)")
 _OPENED = re.compile(r"^\[File: (\S+) \(\d+ lines total\)\]", re.MULTILINE)
 _URL = re.compile(r"(?:https?|git|ssh)://|^git@")
-_ADDRESS = re.compile(r"^(?:https?|git|ssh)://|^git@|\.")
+_MESSAGE = re.compile(r"-[a-zA-Z]*m|--message")
 _REMOTE_CODE = re.compile(r"urlopen|requests\.(?:get|post)|httpx|urllib3|http\.client|fetch\(|axios|aiohttp")
 _WRITING_CODE = re.compile(
     r"""open\([^)\n]*,\s*(?:mode\s*=\s*)?['"][wax+]|write_text|write_bytes|\.write\(|writelines|shutil\.|os\.rename|"""
@@ -75,9 +41,11 @@ _REVISION = re.compile(
     r"(?:[0-9a-f]{7,40}|FETCH_HEAD|ORIG_HEAD|stash(?:@\{\d+\})?|HEAD(?:@\{\d+\})?|v?\d+(?:\.\d+)+\w*|"
     r"(?:origin|upstream|refs|remotes|tags|heads)/\S+|main|master|develop|dev|trunk|next|stable/\S+)(?:[\^~]\d*)*$"
 )
+# HEAD and the stash may hold what the agent wrote itself, so they are no foreign revisions
 _OWN_REVISION = re.compile(r"(?:HEAD|@|stash)(?:[\^~@{}\d]*)$")
 _WRAPPERS = {"sudo", "env", "time", "nohup", "timeout", "xargs", "command", "exec", "nice"}
 _WRAPPERS |= {"then", "do", "else", "if", "!"}
+# settings, times, options and placeholders: `X=1 timeout 30s xargs -I{} program`
 _BEFORE_PROGRAM = re.compile(r"\w+=.*|\d+[smh]?|-.*|\{\}", re.DOTALL)
 _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
@@ -95,21 +63,6 @@ _PATH_ARGUMENTS = ("path", "file_path", "filename", "file", "target_file", "note
 _CODE_ARGUMENTS = ("code", "script", "source")
 MOST_SHELLS = 3
 """Shells within shells that are followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignPlace:
-    """A place that a call reads, outside of what the working tree held at first.
-
-    Attributes:
-        channel: of the place.
-        place: path, address or revision.
-        sign: of the lines of a diff that come from there; "" for any.
-    """
-
-    channel: ReadingChannel
-    place: str
-    sign: str = ""
 
 
 @dataclass(slots=True)
@@ -131,103 +84,14 @@ class Effects:
     takes: ForeignPlace | None = None
 
 
-@dataclass(slots=True)
-class FileState:
-    """State of the files during a run.
-
-    Attributes:
-        root: folder of the repository; "" where unknown.
-        folder: the working folder.
-        written: paths that the agent wrote.
-        origins: path or folder → channel of its text.
-        messages: of the agent's own commits.
-    """
-
-    root: str = ""
-    folder: str = ""
-    written: set[str] = field(default_factory=set)
-    origins: dict[str, ReadingChannel] = field(default_factory=dict)
-    messages: list[str] = field(default_factory=list)
-
-    def absolute(self, path: str) -> str:
-        """Return a path without dots, from the root of the file system where that is known."""
-        if path.startswith("~"):
-            return "/root" + path[1:]
-        return posixpath.normpath(posixpath.join(self.folder or self.root, path))
-
-    def channel_of(self, path: str) -> ReadingChannel | None:
-        """Return the channel of a file; None for a file of the working tree, or one that the agent wrote."""
-        full = self.absolute(path)
-        if full in self.written:
-            return None
-        for place, channel in self.origins.items():
-            if full == place or full.startswith(place + "/"):
-                return channel
-        if _INSTALLED.search(full + "/"):
-            return INSTALLED
-        outside = full.startswith(("/", "..")) and bool(self.root) and not (full + "/").startswith(self.root + "/")
-        if outside and full.startswith(("/dev/", "/proc/", "/sys/", "/bin/", "/usr/bin/")):
-            return None
-        if _TESTS.search(full.removeprefix(self.root)):
-            return TESTS
-        return OUTSIDE if outside else None
-
-    def write(self, path: str, channel: ReadingChannel | None = None) -> None:
-        """Note that a file was written by the agent, or filled through a channel."""
-        full = self.absolute(path)
-        if channel is None:
-            self.written.add(full)
-            self.origins.pop(full, None)
-        else:
-            self.origins[full] = channel
-            self.written.discard(full)
-
-    def in_tree(self, path: str) -> bool:
-        """Return True for a path in the repository."""
-        full = self.absolute(path)
-        return not full.startswith(("/", "..")) or (full + "/").startswith((self.root or "/testbed") + "/")
-
-
-def foreign_part(output: str, state: FileState) -> tuple[str, ForeignPlace | None]:
-    """Return an output without the lines that name a file of the working tree before them, as grep does.
-
-    The place is the first foreign file that is named so; None without one.
-    """
-    rows, place = [], None
-    for row in output.splitlines():
-        match = _NAMED.match(row)
-        channel = match and state.channel_of(match[1])
-        if match is None or channel is not None:
-            rows.append(row)
-        if match and channel and place is None:
-            place = ForeignPlace(channel, match[1])
-    return "\n".join(rows), place
-
-
 def effects_of(step: Step, state: FileState) -> Effects:
     """Return what a call does, and note in `state` what it does to files."""
+    # a shell keeps its folder from call to call, where the file does not say it anew
     state.folder = step.folder or state.folder or state.root
     call = _Call(state)
     call.note_script(step.typed)
     call.follow(step)
     return call.effects
-
-
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """A simple command of a shell.
-
-    Attributes:
-        words: program and arguments.
-        targets: files that its output goes to.
-        piped: True where it reads from a pipe.
-        documents: texts that stand below it (`<<`).
-    """
-
-    words: list[str]
-    targets: list[str]
-    piped: bool
-    documents: list[str]
 
 
 @dataclass(frozen=True)
@@ -243,6 +107,7 @@ class _Git:
 
     @cached_property
     def revisions(self) -> list[str]:
+        # behind `--` stand paths, whatever they look like
         words = takewhile("--".__ne__, self.words)
         return list(filter(_is_revision, _plain(map(methodcaller("removeprefix", "--source="), words))))
 
@@ -262,7 +127,7 @@ class _Call:
         """Note the files that a script names: one that is only written here may run later."""
         if _WRITING_CODE.search(typed):
             for name in _QUOTED_PATH.findall(typed):
-                if name.startswith(("/", "~")) and not _INSTALLED.search(name):
+                if name.startswith(("/", "~")) and self.state.channel_of(name) != INSTALLED:
                     self.state.write(name)
 
     def follow(self, step: Step) -> None:
@@ -297,6 +162,7 @@ class _Call:
     def edit(self, path: str) -> None:
         self.effects.edits |= self.state.in_tree(path)
         self.effects.mixes_own = True
+        # an edit of an installed package or of a fetched file leaves most of its text foreign
         if self.state.channel_of(path) in {None, TESTS, OUTSIDE} or self.state.in_tree(path):
             self.state.write(path)
 
@@ -312,7 +178,7 @@ class _Call:
     def shell(self, text: str, depth: int = 0) -> None:
         """Follow the commands of a shell in their order."""
         start = self.state.folder
-        for command in _commands(text):
+        for command in shell_commands(text):
             before = len(self.effects.reads)
             if command.words:
                 self.command(command, depth)
@@ -328,13 +194,14 @@ class _Call:
         for target in targets:
             if target.startswith(("/dev/", "&")):
                 continue
+            # a patch or a log in the tree is not code of it: it may be read later, and keeps its channel until then
             if source and self.state.in_tree(target) and not target.endswith((".txt", ".diff", ".patch", ".log")):
                 self.effects.takes = source
             self.effects.edits |= self.state.in_tree(target)
             self.state.write(target, getattr(source, "channel", None))
             del self.effects.reads[before:]
 
-    def command(self, command: _Command, depth: int) -> None:
+    def command(self, command: ShellCommand, depth: int) -> None:
         words = list(dropwhile(_is_wrapper, command.words))
         if not words:
             return
@@ -381,6 +248,7 @@ class _Call:
             channel = self.state.channel_of(path)
             if channel is not None and channel != TESTS and path.endswith((".patch", ".diff")):
                 self.effects.takes = ForeignPlace(channel, path)
+            # the first argument of `sed -i` is its script
             elif path in paths[1:]:
                 self.state.write(path)
 
@@ -396,7 +264,7 @@ class _Call:
         for path in paths:
             self.read(path)
 
-    def program(self, program: str, arguments: Sequence[str], command: _Command) -> None:
+    def program(self, program: str, arguments: Sequence[str], command: ShellCommand) -> None:
         """Follow any other program: its arguments that look like paths are read, its scripts are searched."""
         if program.startswith(_INTERPRETERS):
             self.interpret(arguments, command)
@@ -406,7 +274,7 @@ class _Call:
             # of `cat $(find …)` the files stand in the command that follows
             self.effects.mixes_own |= not command.piped and program not in _SILENT and "$" not in arguments
 
-    def interpret(self, arguments: Sequence[str], command: _Command) -> None:
+    def interpret(self, arguments: Sequence[str], command: ShellCommand) -> None:
         for document in command.documents:
             self.code(document)
         for before, word in pairwise(["", *arguments]):
@@ -432,8 +300,10 @@ class _Call:
         if _RUNNING_CODE.search(code):
             listed = map(" ".join, map(_QUOTED.findall, _LIST_OF_WORDS.findall(code)))
             for text in filter(_COMMAND.match, chain(_QUOTED.findall(code), listed)):
+                # at the last depth: shells that such a command starts are not followed
                 self.shell(text, MOST_SHELLS)
         if _REMOTE_CODE.search(code):
+            # `\Z` matches always, with nothing: the code may build its address
             address = re.search(r"https?://[^\s'\"]+|\Z", code)
             self.effects.reads.append(ForeignPlace(NETWORK, (address and address[0]) or "an address"))
         elif _WRITING_CODE.search(code):
@@ -448,14 +318,16 @@ class _Call:
     def git(self, arguments: Sequence[str]) -> None:
         words = list(arguments)
         while words and words[0].startswith("-"):
+            # options of git itself stand before the verb, and some have a value
             del words[: 1 + (words[0] in {"-C", "-c", "--git-dir", "--work-tree"})]
         if words:
             GIT.get(words[0], _Call.git_history)(self, _Git(words[0], words[1:]))
 
     def git_commit(self, git: _Git) -> None:
-        self.state.messages += [word for option, word in pairwise(git.words) if option.endswith("m")]
+        self.state.messages += [word for option, word in pairwise(git.words) if _MESSAGE.fullmatch(option)]
 
     def git_worktree(self, git: _Git) -> None:
+        # `worktree add FOLDER REVISION`: all that lies in the folder is of that revision
         _, *places = _plain(git.words) or [""]
         if places:
             self.state.write(places[0], HISTORY)
@@ -476,6 +348,7 @@ class _Call:
         plain = _plain(git.words)
         self.effects.reads.append(ForeignPlace(NETWORK, " ".join(["git", git.verb, *plain])))
         if git.verb == "clone" and plain:
+            # without a folder a clone has the last name of its address
             copy = posixpath.basename(plain[0]).removesuffix(".git")
             self.state.write([*plain[1:], copy][0], NETWORK)
         if git.verb == "pull":
@@ -501,10 +374,13 @@ class _Call:
             self.effects.reads.append(ForeignPlace(HISTORY, git.text))
 
     def remote(self, program: str, arguments: Sequence[str]) -> None:
-        address = next(filter(_ADDRESS.search, arguments), " ".join(arguments))
+        # the name of a file or a header may have a point too: a whole address comes first
+        named = chain(filter(_URL.match, arguments), filter(methodcaller("__contains__", "."), arguments))
+        address = next(named, " ".join(arguments))
         self.effects.reads.append(ForeignPlace(NETWORK, address))
         options = {"-O", "--output-document"} if program == "wget" else {"-o", "--output"}
         target = next(_values_of(options, arguments), "")
+        # wget fills a file unless it is told not to, curl prints unless it is told to fill one
         if not target and ("-O" in arguments or (program == "wget" and {"-qO-", "-O-"}.isdisjoint(arguments))):
             target = posixpath.basename(address)
         if target and target != "-":
@@ -525,48 +401,13 @@ class _Call:
             return
         channel = next(filterfalse({None, TESTS}.__contains__, map(self.state.channel_of, sources)), None)
         self.state.write(target, channel)
+        # the target may be a file or a folder: both of its meanings are noted
         for source in sources:
             self.state.write(posixpath.join(target, posixpath.basename(source)), channel)
         if self.state.in_tree(target):
             self.effects.edits = True
             if channel:
                 self.effects.takes = ForeignPlace(channel, sources[0])
-
-
-def _commands(text: str) -> Iterator[_Command]:
-    """Yield the simple commands of a shell; a document below one stands in its words as a number after NUL."""
-    bodies: dict[str, str] = {}
-
-    def numbered(match: re.Match[str]) -> str:
-        bodies[name := f"\x00{len(bodies)}"] = match[4]
-        return f" {name} {match[3]}\n"
-
-    if "<<" in text:
-        text = _HEREDOC.sub(numbered, text)
-    words: list[str] = []
-    targets: list[str] = []
-    redirected = piped = False
-    # a further end closes the last command, whatever the text ends with
-    for match in chain(_TOKEN.finditer(text), _END.finditer("\n")):
-        kind, word = match.lastgroup, match[0]
-        if kind == "word":
-            (targets if redirected else words).append(_QUOTES.sub(_unquoted, word))
-            redirected = False
-        elif kind == "redirect":
-            # 2>&1 duplicates a stream and names no file; the standard error is no copy of what is read
-            redirected = text[match.end() : match.end() + 1] != "&" and not word.startswith("2")
-        elif kind == "end":
-            if words or targets:
-                documents = list(filter(None, map(bodies.get, words)))
-                words = list(filterfalse(bodies.__contains__, words))
-                yield _Command(words, targets, piped=piped, documents=documents)
-            words, targets, redirected, piped = [], [], False, word == "|"
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    if match[1] is not None:
-        return match[1]
-    return re.sub(r"\\([\"\\$`])", r"\1", match[2]) if match[2] is not None else match[3]
 
 
 def _is_wrapper(word: str) -> bool:

@@ -37,6 +37,7 @@ DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
+# in this order: blame, a number with its mark (grep -n, cat -n, editors), names alone, a number alone
 _PREFIX = re.compile(
     r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)|"
     r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)"
@@ -106,7 +107,7 @@ class PatchItems:
         return self.items & present
 
     def _near_anchors(self, text: str) -> str:
-        """Return the parts of a large text around the lines of the patch, each from its first whole line."""
+        """Return the parts of a large text around the lines of the patch."""
         parts, reached = [], 0
         for start in map(methodcaller("start"), re.finditer("|".join(map(re.escape, self.anchors)), text)):
             begin = max(reached, start - AROUND)
@@ -179,6 +180,7 @@ def items_of(patch: str) -> PatchItems:
     sides: list[_Lines] = list(map(attrgetter("lines"), parts))
     if not is_diff(patch):
         sides = [tuple(zip(repeat("+"), patch.splitlines()))]
+    # over all hunks: a line that another hunk had before was moved, and is no sign of the fix
     old: set[Item] = set()
     for lines in sides:
         before = _texts(lines, " -")
@@ -301,6 +303,7 @@ def _chosen(columns: Mapping[str, str], name: str, usual: tuple[str, ...]) -> tu
 
 
 def _task(name: str, row: SourceRow, patches: Iterable[str]) -> GoldTask:
+    # Multi-SWE-bench has an object with the commit where the others have its name
     commit = mapping_or_empty(row.get("base")).get("sha") or row.get("base_commit")
     return GoldTask(
         id=name,

@@ -15,17 +15,16 @@ from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import Literal
 
-from assay.agent_runs.commands import (
+from assay.agent_runs.commands import Effects, effects_of
+from assay.agent_runs.foreign_places import (
     CHANNELS,
     HISTORY,
     INSTALLED,
     TESTS,
     TREE,
-    Effects,
     FileState,
     ForeignPlace,
     ReadingChannel,
-    effects_of,
     foreign_part,
 )
 from assay.agent_runs.gold import DELETED, GoldTask, Item, PatchItems, normal
@@ -240,6 +239,7 @@ class _Steps:
 
     def _follow(self, number: int, step: Step) -> None:
         """Note what the agent typed in a step, then what the step showed."""
+        # before the output: what the call itself spells out, its output cannot leak
         for item in self._typed_in(step.typed):
             self.typed.setdefault(item, number)
         effects = effects_of(step, self.state)
@@ -248,8 +248,10 @@ class _Steps:
         sign, output = "", step.output
         if effects.reads:
             sign = effects.reads[0].sign
+            # the quick test first: most outputs are large and show nothing of the patch
             if self.fix.occurs_in(output) or self.tests.occurs_in(output):
                 output, place = foreign_part(output, self.state)
+                # a search of the disk names the file of each line: that is the place, not the path in the command
                 if place and place.channel == INSTALLED:
                     effects.reads = [place]
         seen = _Seen(number, step, effects, fix=self.fix.shown(output, sign), tests=self.tests.shown(output, sign))
@@ -278,6 +280,7 @@ class _Steps:
         if self.base is not None:
             return frozenset(excluded | self.base)
         for seen in self.shown:
+            # an output that has lost its call may come from anywhere, so it makes nothing known
             if seen.number < self.first_edit and not seen.channels and seen.step.typed.strip():
                 excluded |= seen.fix
         return frozenset(excluded)
@@ -333,9 +336,9 @@ class _Steps:
         """Return True for enough evidence, among the items that were not known before."""
         if in_tests:
             return _nearly_whole(evidence, self.fix, open_items)
-        evidence &= self.fix.items
         if len(evidence) >= ENOUGH:
             return True
+        # a small place decides once all of it that was not known before was shown
         if any(WHOLE <= len(place & open_items) == len(place & evidence) for place in self.fix.places):
             return True
         if self.fix.deleted:
@@ -372,6 +375,7 @@ class _Steps:
 
     def timeline(self) -> tuple[TimelineEntry, ...]:
         """Return the steps that matter: foreign reads that show lines of the patch, the first edit, and writing it."""
+        # a step has one kind: each of these replaces the ones before it, but for the first edit
         kinds: dict[int, str] = {seen.number: "took foreign text" for seen in self.taken}
         kinds |= {seen.number: f"read {seen.channels[0]}" for seen in self.shown if seen.channels}
         if self.first_edit <= len(self.run.steps):
@@ -386,6 +390,7 @@ class _Steps:
 
     def share_written(self) -> float | None:
         """Return the share of the informative lines of the gold patch in what the agent handed in, or else wrote."""
+        # lines that the task itself states are written by everybody
         lines = self.fix.deleted or list(filterfalse(self.task.text.__contains__, self.fix.lines))
         if not lines:
             return None
@@ -396,11 +401,13 @@ class _Steps:
 
     def doubts(self, share: float | None) -> Iterator[str]:
         """Yield the reasons why it cannot be told whether the fix was read."""
+        # by weight: the first doubt is the reason that is reported
         if self.run.cut:
             yield self.run.cut
         for seen in self.shown:
             if not seen.step.typed.strip() and seen.fix - self.excluded - self.typed.keys():
                 yield f"step {seen.number} shows lines of the fix, and the file does not say which call it answers"
+        # the doubts below are about a copy, and an agent that did not write the fix has not copied it
         if share is None or share < WRITTEN:
             return
         if self.taken and self.typed.keys().isdisjoint(zip(self.aims)):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import filterfalse, product, repeat
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,10 @@ from assay.files import parse_json
 from assay.plug_ins import PlugIns
 
 RunReader = Callable[[Path, Any], Iterable[AgentRun] | None]
-"""Path and JSON content of a file (of JSON lines: the list of its rows) → its runs; None for another layout."""
+"""Path and JSON content of a file (of JSON lines: the list of its rows) → its runs; None for another layout.
+
+Without a run, the content belongs to one that is read from another file.
+"""
 
 RUN_READERS: PlugIns[RunReader] = PlugIns(
     "assay.agent_runs",
@@ -82,7 +86,8 @@ def run_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
         files = [file for file in walk(path) if file.name.removesuffix(".gz").endswith(_SUFFIXES)]
         if not files:
             raise DataError(f"{path}: no file named {', '.join(_SUFFIXES)} in it, expected {LAYOUTS}")
-        yield from zip(sorted(filterfalse(_is_repeated, files)), repeat(False))
+        # a folder that holds repetitions alone was meant as it is
+        yield from zip(sorted(filterfalse(_is_repeated, files)) or sorted(files), repeat(False))
 
 
 def _is_repeated(path: Path) -> bool:
@@ -121,8 +126,11 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
             runs = reader(path, content)
             if runs is None:
                 continue
+            runs = list(runs)
             for run in runs:
                 yield replace(run, cut=run.cut or cut)
+            if not runs:
+                yield UnreadRun(path, "its steps belong to a run in another file, expected that one", is_beside=True)
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             yield UnreadRun(path, f"an entry is damaged ({plain_reason(error)}), expected the layout of {name}")
         return
@@ -135,6 +143,7 @@ def _runs_of(path: Path, content: object, cut: str) -> Iterator[AgentRun | Unrea
 
 def _is_beside(content: Any) -> bool:  # noqa: ANN401  JSON
     """Return True for the content of a file that harnesses write beside runs, as one object or one for each task."""
+    # one object, or an object of them by task: it is known by itself or by its first entry
     rows = objects_of([content, *mapping_or_empty(content).values()]) or objects_of(content)
     return any(keys <= row.keys() for row, keys in product(rows[:2], _BESIDE))
 
@@ -152,24 +161,24 @@ def _documents(path: Path, stream: Any) -> Iterator[tuple[object, str]]:  # noqa
             raise DataError(f"{path}: cut or damaged JSON ({plain_reason(error)}), expected {LAYOUTS}") from error
         return
     rows, cut = [row], ""
-    while line := _line(path, stream):
+    for number, line in enumerate(iter(partial(_line, path, stream), b""), 2):
+        if not line.strip():
+            continue
         further = _value(line)
-        if further is None and line.strip():
-            cut = f"line {len(rows) + 1} is cut or damaged"
+        if further is None:
+            cut = f"line {number} is cut or damaged"
             break
-        rows += [further] * (further is not None)
-        if _is_run(row):
-            # a row a run: a file of gigabytes is read run by run
+        rows.append(further)
+        # a row a run: a file of gigabytes is read run by run, and only the last row waits for the next one
+        if _is_run(rows[0]):
             yield rows.pop(0), ""
-            row = next(iter(rows), None)
-    if len(rows) == 1 and not cut:
+    if len(rows) == 1 and (not cut or _is_run(rows[0])):
         yield rows[0], ""
-    elif _is_run(row):
-        for content in rows:
-            yield content, ""
-        raise DataError(f"{path}: {cut}, expected JSON lines")
-    elif rows:
+    else:
         yield rows, cut
+        return
+    if cut:
+        raise DataError(f"{path}: {cut}, expected JSON lines")
 
 
 def _is_run(row: object) -> bool:

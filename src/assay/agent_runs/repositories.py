@@ -1,5 +1,6 @@
 """Content of a repository at the base commit of a task: git mirrors and checkouts, asked with git alone."""
 
+import shutil
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, repeat
@@ -34,6 +35,9 @@ def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
         DataError: git is not installed.
     """
     repository = repository_of(task, folder)
+    # an error of git below means that a commit or a file is not there: without git nothing would be
+    if repository is not None and shutil.which("git") is None:
+        raise DataError(f"{repository}: a git repository, but the program git is not installed")
     if repository is None or not _has(repository, task.base):
         return None
     present: set[Item] = set()
@@ -44,6 +48,7 @@ def base_items(task: GoldTask, folder: Path) -> frozenset[Item] | None:
 
 def _files(repository: Path, task: GoldTask) -> Iterator[str]:
     """Yield the texts of the files with a line of the patch at the base commit."""
+    # files that the patch does not name may hold its lines too, as where code is moved or repeated
     lines = list(dict.fromkeys((*task.fix.lines, *task.tests.lines)))[:MOST_LINES]
     names: set[str] = set()
     if lines:

@@ -109,6 +109,7 @@ class AnnotatedTasks(TabularResult):
             row: dict[str, object] = {"id": task.id, "correct": task.correct, "status": self.named(status)}
             if task.problem is not None:
                 row["problem"] = task.problem
+            # a file says of a task what the scan said: not found, never clean
             if entry := self.split.evidence.get(task.id):
                 row |= {"status": entry.status, "places": list(map(asdict, entry.places))}
             elif self.split.basis == "scan":
@@ -172,6 +173,7 @@ def annotate_tasks(
         difference=difference("contaminated", "clean"),
         score=mean(*TASK_STATUSES),
         corrected=mean("clean", "unknown") if named else unknown(),
+        # against all others, the unknown tasks among them: these are what the corrected score keeps
         change=_change(difference(*TASK_STATUSES), with_outcome["contaminated"] / max(1, len(scored))),
         notes=tuple(notes),
     )
@@ -185,6 +187,7 @@ def _change(difference: Estimate, share: float) -> Estimate:
     """
     if share == 0:
         return Estimate(0.0, reason="no task is contaminated")
+    # the sign turns, so the ends change places
     ends = -share * difference.high, -share * difference.low
     return replace(difference, value=-share * difference.value, low=ends[0], high=ends[1])
 
@@ -207,6 +210,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     chosen = list(map(audit.samples.__getitem__, samples.values()))
     groups = dict(zip(samples, map(attrgetter("group"), chosen), strict=True))
     labels = dict(zip(samples, map(attrgetter("label"), chosen), strict=True))
+    # labels of one kind alone would leave one part empty
     if {MEMBER, NONMEMBER} <= set(labels.values()):
         statuses = {task: LABEL_STATUSES[label] for task, label in labels.items() if label in LABEL_STATUSES}
         explanation = "The split rests on the labels of the audited data."
@@ -215,6 +219,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     if named.score is not None and named.samples:
         scored = _scored(samples, audit.values[named.score])
         ids = set(map(attrgetter("sample_id"), named.samples))
+        # of tasks with a value alone: one that was not scored is unknown, not clean
         statuses = {task: PARTS[audit.samples[samples[task]].id in ids] for task in scored}
         explanation = (
             f"The split rests on {number_of(len(named.samples), 'task')} that the audit names ({named.score}, "
@@ -224,6 +229,7 @@ def split_by_audit(audit: Audit, tasks: Sequence[TaskResult]) -> TaskSplit:
     # no task is accused: the median makes two parts of one size, whose accuracies can be compared
     scored = _scored(samples, audit.values[audit.primary])
     middle = float(np.median(list(scored.values()))) if scored else 0.0
+    # what ties with the median is in the lower part
     statuses = {task: PARTS[value > middle] for task, value in scored.items()}
     explanation = (
         f"The audit names no single task ({named.reason}), so the split rests on the order of the scores: "
@@ -268,6 +274,7 @@ def split_by_evidence(
     name, matches, guessed = "", dict[str, str](), list[str]()
     for benchmark, entries_of in scanned.items():
         notes: list[str] = []
+        # what is guessed for a benchmark is reported only if it is the one that is taken
         matched = matched_ids(tasks, list(entries_of), benchmark, note=notes.append)
         if len(matched) > len(matches):
             name, matches, guessed = benchmark, matched, notes

@@ -73,6 +73,7 @@ def _statement(annotated: AnnotatedTasks) -> str:
     difference = annotated.difference
     correction = f" {_correction(annotated)}" * annotated.split.names_tasks
     if math.isnan(difference.value):
+        # a part may have tasks and yet no outcome among them
         absent = [repr(annotated.named(status)) for status in TASK_STATUSES[:2] if not annotated.counts[status][1]]
         none = f"of the tasks with an outcome none is {' or '.join(absent)}"
         return f"No difference could be measured: {none}.{correction}"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from assay.annotation.annotating import AnnotatedTasks
 from assay.annotation.log_file import LogFile
+from assay.annotation.matching import matched_ids
+from assay.annotation.task_results import TaskResult
 from assay.errors import DataError
 from assay.escaping import json_text
 from assay.files import write_text
@@ -25,7 +27,7 @@ def write_every_eval_ever(path: Path, logs: Sequence[Path], annotated: Annotated
         annotated: with the status of each task.
 
     Raises:
-        DataError: no log holds samples of every_eval_ever, or the file cannot be written.
+        DataError: no log holds samples of every_eval_ever, none of them is a task, or the file cannot be written.
     """
     statuses = {str(row["id"]): str(row["status"]) for row in annotated.rows()}
     rows = []
@@ -37,8 +39,17 @@ def write_every_eval_ever(path: Path, logs: Sequence[Path], annotated: Annotated
             f"{logs[0]} holds no samples of every_eval_ever; expected them: its own converters make them of logs of "
             "inspect, lm-eval and HELM"
         )
+    # the tasks have the ids of a benchmark where it was named, which may be spelt in another way
+    ids = list(dict.fromkeys(str(row["sample_id"]) for row in rows))
+    matches = matched_ids(list(map(TaskResult, ids)), list(statuses), annotated.name, note=list[str]().append)
+    if not matches:
+        raise DataError(
+            f"no sample of {logs[0]} is an annotated task: ids such as {ids[0]!r} and {next(iter(statuses))!r} differ; "
+            "expected the same ids, without --columns id"
+        )
     lines = []
     for row in rows:
-        added = {FIELD: statuses.get(str(row["sample_id"]), "unknown"), BASIS: annotated.split.basis}
+        status = statuses.get(matches.get(str(row["sample_id"]), ""), "unknown")
+        added = {FIELD: status, BASIS: annotated.split.basis}
         lines.append(json_text({**row, "metadata": {**(row.get("metadata") or {}), **added}}, ensure_ascii=False))
     write_text(path, "".join(map("{}\n".format, lines)))

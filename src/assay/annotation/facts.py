@@ -31,6 +31,7 @@ def run_facts(path: Path) -> RunFacts:
     if is_inspect(file):
         return _of_inspect(file)
     stamp = re.search(r"_(\d{4}-\d{2}-\d{2}T[\d.:-]+)\.jsonl?$", path.name)
+    # lm-eval has the configuration in another file of the same time stamp
     if path.name.startswith("samples_"):
         day = stamp and stamp[1]
         config = first_object(values_at(file.beside(path.with_name(f"results_{day}.json")), "config"))
@@ -51,6 +52,7 @@ def _of_inspect(file: LogFile) -> RunFacts:
 def _moment(text: object) -> datetime | None:
     if not isinstance(text, str):
         return None
+    # names of files have hyphens in place of the colons of a time, and a fraction of a second behind
     cleaned = re.sub(r"T(\d{2})-(\d{2})-(\d{2}).*", r"T\1:\2:\3", text)
     try:
         return datetime.fromisoformat(cleaned)

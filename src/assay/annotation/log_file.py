@@ -56,6 +56,7 @@ class LogFile:
         """
         if isinstance(self.content, list):
             return self.content
+        # a log of inspect is an archive, which inspect_ai itself reads
         if self.path.is_dir() or self.path.suffix == ".eval" or self.content is not None:
             return []
         return list(read_rows(self.path, self.notes.append))
@@ -76,6 +77,7 @@ def values_at(value: object, path: str) -> list[Any]:
     A dot leads into an object, or with a number into a list; `[]` into all entries of either; `[key]` gives the names
     of the entries of an object. A column whose whole name has dots comes first.
     """
+    # tables that were made of nested rows have names such as `doc.prompt`
     if isinstance(value, Mapping) and path in value:
         return [value[path]]
     values: list[Any] = [value]

@@ -27,11 +27,13 @@ def matched_ids(
         name: of the benchmark.
         note: takes a sentence on what was guessed.
     """
+    # one id that agrees shows that the log spells them as the benchmark does, so no other is guessed
     same = list(filter(set(ids).__contains__, map(attrgetter("id"), tasks)))
     if same:
         return dict(zip(same, same, strict=True))
     numbers = [task.number for task in tasks if task.number is not None]
     if len(numbers) == len(tasks):
+        # a number behind the last task: the log is on another benchmark
         if max(numbers) >= len(ids):
             return {}
         note(f"the log numbers its tasks: number N was taken as the N-th task of {name}, from 0")
@@ -53,6 +55,7 @@ def _last_part(name: str) -> str:
 
 def _unambiguous(ids: Sequence[str], spelling: Callable[[str], str]) -> dict[str, str]:
     """Return spelling → id, of the ids that no other one is spelt like."""
+    # a spelling that two tasks share would give one the status of the other
     spelt: dict[str, str] = {}
     ambiguous = set()
     for each in ids:

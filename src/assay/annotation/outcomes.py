@@ -66,6 +66,7 @@ def choose_metric(
     Raises:
         DataError: there is no such metric, or its values are no outcomes; the names that can be chosen are listed.
     """
+    # one value that is no outcome, such as a length, and the metric is none
     usable = [name for name, values in metrics.items() if all(map(_is_outcome, values))]
     listed = f"expected {' or '.join(usable[:SHOWN]) or 'a metric between 0 and 1, and there is none'}"
     name = next(iter(metrics), None)
@@ -88,6 +89,7 @@ def _named(requested: str, metrics: Collection[str]) -> str | None:
         return requested
     ending = [name for name in metrics if name.endswith((f".{requested}", f",{requested}"))]
     beginning = [name for name in metrics if name.startswith((f"{requested}.", f"{requested},"))]
+    # `key` names one value of a scorer, `scorer` any of its values: the first says more
     matches = ending or beginning
     return matches[0] if len(matches) == 1 else None
 

@@ -98,6 +98,7 @@ def check_stated(logs: Sequence[TaskLog]) -> None:
     """
     everything = merge_results(tuple(chain.from_iterable(map(attrgetter("results"), logs))))
     for log in logs:
+        # a task counts once, however often it was tried, as harnesses count it
         tasks = merge_results(log.results) or everything
         outcomes = _outcomes(tasks)
         for score in log.stated:
@@ -120,6 +121,7 @@ def merge_results(results: Sequence[TaskResult]) -> tuple[TaskResult, ...]:
 def _merged(attempts: Sequence[TaskResult]) -> TaskResult:
     if len(attempts) == 1:
         return attempts[0]
+    # an attempt without an outcome says nothing of the others
     outcomes = _outcomes(attempts)
     return replace(
         attempts[0],

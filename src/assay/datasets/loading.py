@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice, starmap, tee
+from itertools import chain, islice, starmap, tee
 from pathlib import Path
 
 from assay.datasets.benchmarks import BenchmarkInfo, benchmark, is_benchmark
@@ -150,6 +150,8 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         DataError: as `read_dataset`.
     """
     chosen, name, notes = selections[0], str(name_or_path), list[str]()
+    # what is said of the source holds for every set, what is said of the texts of one for that alone
+    own_notes: list[list[str]] = [[] for _ in selections]
     if isinstance(name_or_path, str) and (is_benchmark(name) or chosen.data is not None):
         info = benchmark(name)
         _refuse(name, "a benchmark has its own columns", chosen, "text", "id", "label", "group")
@@ -158,20 +160,22 @@ def read_datasets(name_or_path: str | Path, selections: Sequence[DataSelection])
         rows, source = _rows_of_benchmark(info, selection=requests[0], data=chosen.data, note=notes.append)
         # `tee` reads the source once, however many texts are taken from a row
         texts = [
-            _samples(info, copy, request, source=source, note=notes.append)
-            for copy, request in zip(tee(rows, len(requests)), requests, strict=True)
+            _samples(info, copy, request, source=source, note=own.append)
+            for copy, request, own in zip(tee(rows, len(requests)), requests, own_notes, strict=True)
         ]
         title = info.name
     else:
         _refuse(name, "only a benchmark has it", chosen, "data", "subset", "part")
         rows, title, source = _table(name, chosen.split, notes.append, streamed=chosen.limit is not None)
         texts = [
-            samples_from(copy, each, name=title, source=source, note=notes.append)
-            for copy, each in zip(tee(islice(rows, chosen.limit), len(selections)), selections, strict=True)
+            samples_from(copy, each, name=title, source=source, note=own.append)
+            for copy, each, own in zip(
+                tee(islice(rows, chosen.limit), len(selections)), selections, own_notes, strict=True
+            )
         ]
     return tuple(
-        Dataset.of(title, islice(samples, each.limit), source=source, notes=notes, repeated=each.repeated)
-        for samples, each in zip(texts, selections, strict=True)
+        Dataset.of(title, islice(samples, each.limit), source=source, notes=chain(notes, own), repeated=each.repeated)
+        for samples, each, own in zip(texts, selections, own_notes, strict=True)
     )
 
 

@@ -46,6 +46,7 @@ def labels(positive: ArrayLike, size: int) -> BooleanArray:
     array = np.asarray(positive)
     if array.shape != (size,):
         raise DataError(f"labels of shape {array.shape} for {size} scores; expected one label a score")
+    # labels such as 1 and 2, or -1 and 1, would all become true
     if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
         raise DataError("labels that are neither true nor false; expected booleans, or 1 and 0")
     return array.astype(np.bool_)
@@ -77,6 +78,7 @@ def group_codes(groups: Sequence[Hashable] | None, size: int) -> Indices:
     seen: dict[Hashable, int] = {}
     codes = np.empty(size, np.intp)
     for i, group in enumerate(groups):
+        # a key of its own kind: the name of no group can be taken for that of a lone sample
         key: Hashable = ("alone", i) if group is None else ("group", group)
         codes[i] = seen.setdefault(key, len(seen))
     return codes

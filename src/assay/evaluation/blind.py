@@ -227,6 +227,7 @@ def grouped_folds(truths: BooleanArray, group: Indices, folds: int, seed: int) -
 
     fewest = min(len(np.unique(group[side])) for side in (truths, ~truths))
     splitter = StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed)
+    # a fold without a sample has nothing to score
     return [fold for fold in splitter.split(np.zeros(len(truths)), truths, group) if len(fold[1])]
 
 
@@ -275,6 +276,7 @@ def _logistic(
     scores = np.zeros(len(truths))
     if features is None:
         return scores
+    # out of fold: a text is never scored by a fit that has seen its group
     for fitted, scored in folds:
         own = design(features, fitted)
         model = LogisticRegression(**LOGISTIC).fit(own[fitted], truths[fitted])

@@ -93,6 +93,7 @@ class Resamples:
         # what a group adds to the value is the covariance of its count with the replicates (Efron 2014)
         influence = (joint - picked[:, None] * np.nan_to_num(replicates).mean(0)) / self.size
         lost = np.isnan(replicates).sum(0)
+        # with most resamples lost, those that are left are no fair draw of them
         enough = (2 * lost < self.size) & (self.size - lost > 1)
         variance = np.full(len(values), np.nan)
         # a column without two values has no variance, and numpy would warn of it
@@ -117,6 +118,7 @@ class Resamples:
             drawn = np.zeros((count, groups))
             for stratum in self.strata:
                 picks = rng.integers(len(stratum), size=(count, len(stratum)))
+                # one count for all resamples of a block: each has a range of numbers of its own
                 flat = (picks + np.arange(count)[:, None] * len(stratum)).ravel()
                 drawn[:, stratum] = np.bincount(flat, minlength=count * len(stratum)).reshape(count, -1)
             yield drawn
@@ -183,6 +185,7 @@ def standard_errors(
     fewest = float(min(map(len, strata)) - 1)
     satterthwaite = np.where(varies, safe**2 / np.where(varies, np.sum(squares_per_freedom, 0), 1), fewest)
     kurtosis = np.sum(variances_of_squares, 0)
+    # 2 × variance² over the variance of the variance: the degrees of freedom of a scaled chi-square
     heavy = np.where(kurtosis > 0, 2 * safe**2 / np.where(kurtosis > 0, kurtosis, 1), np.inf)
     freedom = np.minimum(satterthwaite, np.maximum(heavy, FEWEST_FREEDOM))
     return np.sqrt(inflated), np.maximum(freedom, 1.0)

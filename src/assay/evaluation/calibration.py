@@ -154,6 +154,7 @@ class UnseenTail:
         if not len(codes):
             return cls(0, 0, np.nan)
         codes, values = np.unique(codes, return_inverse=True)[1], scores[scored]
+        # the k-th highest unseen score is the threshold that the level sets
         k = max(1, exceeding(alpha, len(values)))
         return cls(len(values), int(codes.max()) + 1, design_effect(values >= np.sort(values)[-k], codes))
 
@@ -239,6 +240,7 @@ def _threshold_uncertainty(p_values: Float64Array, alpha: float, tail: UnseenTai
     if k in (0, tail.texts + 1) or np.isnan(tail.inflation):
         return Uncertainty(0.0, freedom), tail.groups
     shares = (np.arange(QUADRATURE) + 0.5) / QUADRATURE
+    # equal steps of probability: each threshold has the same weight in the mean below
     rates = betaincinv(k / tail.inflation, (tail.texts + 1 - k) / tail.inflation, shares)
     levels = np.arange(1, tail.texts + 2) / (tail.texts + 1)  # below the first the share stays as it is there
     reached = np.searchsorted(np.sort(p_values), levels * (1 + 1e-12), side="right") / len(p_values)
@@ -253,6 +255,7 @@ def _at_chance(
     """Return the chance level and P(at least this many flags) if nothing leaked; `inflation` is the benchmark's."""
     if np.isnan(inflation) or (tail is not None and np.isnan(tail.inflation)):
         return (alpha if tail is None else exceeding(alpha, tail.texts) / (tail.texts + 1)), np.nan
+    # so many independent samples carry as much as these, which depend on each other by group
     flags, trials = int(flagged / inflation + 1e-9), round(samples / inflation)
     if tail is None:
         return alpha, float(betainc(flags, trials - flags + 1, alpha)) if flags else 1.0
@@ -269,6 +272,7 @@ def beta_binomial_tail(count: int, trials: int, above: float, below: float) -> f
     if count <= 0:
         return 1.0
     counts = np.arange(count, trials + 1)
+    # in logarithms: binomial coefficients of a thousand trials are no floats
     log_choose = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
     log_probabilities = log_choose + betaln(counts + above, trials - counts + below) - betaln(above, below)
     return min(1.0, float(np.exp(log_probabilities).sum()))
@@ -276,6 +280,7 @@ def beta_binomial_tail(count: int, trials: int, above: float, below: float) -> f
 
 def exceeding(alpha: float, unseen: int) -> int:
     """Return k: a sample is flagged if fewer than k unseen texts reach its score, so P(flag) is Beta(k, m + 1 - k)."""
+    # the factor takes back what rounding takes off, as in .29 × 100
     return int(np.floor(alpha * (unseen + 1) * (1 + 1e-12)))
 
 

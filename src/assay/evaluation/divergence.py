@@ -114,6 +114,7 @@ def displacement(before: Embeddings, after: Embeddings) -> Displacement:
         mean += moved.sum(axis=0)
         lengths.append(np.sqrt((moved**2).sum(axis=1)))
         squares += float((moved**2).sum())
+    # the mean square minus the square of the mean, so that one pass over the rows is enough
     spread = squares / len(before) - float(((mean / len(before)) ** 2).sum())
     return Displacement(float(np.sqrt(max(0.0, spread))), float(np.median(np.concatenate(lengths))))
 
@@ -139,6 +140,7 @@ class PairBlock:
 
     def distances(self) -> tuple[Float64Array, Float64Array]:
         """Return squared distances of normalised embeddings before and after; exactly 0 on the diagonal."""
+        # |a - b|² = 2 - 2 a·b of vectors of length 1, which rounding can bring below 0
         both = tuple(np.maximum(2 - 2 * products, 0) for products in (self.products, self.later))
         if self.same:
             for matrix in both:
@@ -150,6 +152,7 @@ class PairBlock:
         if kernel == "rbf":
             near, far = self.distances()
             gate = np.exp(-first * near)
+            # ln Φ - ln Φ' of two rbf kernels is a difference of exponents: nothing is divided by a number near 0
             return gate, gate * np.abs(second * far - first * near)
         if kernel == "cosine":
             gate, later = np.clip(self.products + 1, 0, 2), np.clip(self.later + 1, 0, 2)
@@ -204,11 +207,13 @@ def median_distance(embeddings: Embeddings, seed: int = 0) -> float:
     """
     rows = embeddings
     if len(rows) > EXACT_MEDIAN:
+        # sorted, as the rows may be memory-mapped
         rows = rows[np.sort(np.random.default_rng(seed).choice(len(rows), EXACT_MEDIAN, replace=False))]
     vectors = unit(rows)
     parts = []
     for start in range(0, len(vectors), BLOCK):
         squared = squared_distances(vectors[start : start + BLOCK], vectors)
+        # each pair once, and none of a sample with itself
         above = np.arange(len(vectors))[None] > np.arange(start, start + len(squared))[:, None]
         parts.append(np.sqrt(squared[above]))
     median = float(np.median(np.concatenate(parts)))

@@ -105,6 +105,7 @@ def dose_correlation(
 def _point(name: str, dose: float, *, values: Float64Array, amounts: Float64Array, draws: Resamples) -> DosePoint:
     used = ~np.isnan(values)
     dosed = used & (amounts == dose)
+    # dose 0 is the other class of every point
     judged = used & ((amounts == dose) | (amounts == 0))
     samples, unscorable = int(dosed.sum()), int((amounts == dose).sum() - dosed.sum())
     if not samples or not (judged & ~dosed).any():

@@ -69,6 +69,7 @@ def unknown(level: float = 0.95) -> Estimate:
 
 
 def _short(value: float) -> str:
+    # the sum makes a negative zero positive, and what rounds to one is mended below
     text = f"{value + 0.0:.3f}"
     if text == "-0.000":
         text = "0.000"

@@ -58,7 +58,7 @@ def flagged_excess(
             cumulated = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(of_unseen[:, order], axis=1)], axis=1)
             p_values = (1 + total - cumulated[:, places]) / (1 + total)
             shares.append((of_tasks * (p_values <= alpha)).sum(axis=1, keepdims=True))
-        with np.errstate(invalid="ignore"):  # NaN where the jackknife leaves out the only group of the tasks
+        with np.errstate(invalid="ignore"):  # NaN where a resample has no group of the tasks
             excess: Float64Array = (shares[0] - shares[1]) / of_tasks.sum(axis=1, keepdims=True)
         return excess
 

@@ -30,7 +30,7 @@ def shingles(text: str, crc_of: dict[str, int], *, size: int = SHINGLE) -> NDArr
     for token in _TOKEN.findall(text):
         code = crc_of.get(token)
         if code is None:
-            code = crc_of[token] = zlib.crc32(token.encode())
+            code = crc_of[token] = zlib.crc32(token.encode("utf-8", "surrogatepass"))
         codes.append(code)
     hashed = np.array(codes, dtype=np.uint64)
     if len(hashed) < size:

@@ -113,6 +113,7 @@ def set_test(
         while left:
             drawn = min(left, most)
             statistics = statistic(permuted(inside, group=group, count=drawn, random=random))
+            # a tie counts as reached, whatever rounding makes of it
             reached += int((statistics >= observed - 1e-12).sum())
             left -= drawn
         p_value = (1 + reached) / (permutations + 1)

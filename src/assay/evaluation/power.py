@@ -15,10 +15,11 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from assay.evaluation.arrays import group_codes, scorable
 from assay.evaluation.calibration import FlagRate, UnseenTail, beta_binomial_tail, conformal_p_values, exceeding
+from assay.evaluation.interval import SIGNIFICANCE
 from assay.evaluation.shares import design_effect
 
 POWER = 0.8
-SIGNIFICANT = 0.05
+"""Probability with which a leak has to be found before it counts as one that a test detects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class FlagTest:
 
     Attributes:
         trials: samples with a score, divided by their design effect.
-        critical: least number of flags among the trials that is significant at `SIGNIFICANT`.
+        critical: least number of flags among the trials that is significant at `SIGNIFICANCE`.
         above, below: parameters of the beta law of the rate at which unseen text is flagged.
         inflation: design effect of the samples.
     """
@@ -112,9 +113,10 @@ def flag_test(
     if np.isnan(inflation) or np.isnan(tail.inflation) or not 0 < k <= tail.texts:
         return None
     trials = max(1, round(len(values) / inflation))
+    # the law that `flag_rate` tests with, as if no unseen scores were tied
     nominal = k / tail.inflation, (tail.texts + 1 - k) / tail.inflation
     # the least number of flags that chance alone seldom reaches
-    critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANT), None)
+    critical = next((c for c in range(1, trials + 1) if beta_binomial_tail(c, trials, *nominal) <= SIGNIFICANCE), None)
     if critical is None:
         return None
     # with ties at the threshold fewer unseen texts lie above it than k - 1
@@ -136,7 +138,7 @@ def detectable_leak(
     alpha: float = 0.05,
     groups: Sequence[Hashable] | None = None,
 ) -> DetectableLeak:
-    """Return the smallest share of a benchmark whose leak `flag_rate` detects at `SIGNIFICANT` with the power `POWER`.
+    """Return the smallest share of a benchmark whose leak `flag_rate` detects at `SIGNIFICANCE` with the power `POWER`.
 
     Args:
         scores: [n] of the benchmark, NaN where unscorable.
@@ -182,4 +184,5 @@ def seen_share_bound(rates: Sequence[FlagRate]) -> float:
     useful = [rate for rate in rates if rate.rate.has_interval and rate.chance < 1]
     if not useful:
         return np.nan
+    # a lower bound of each level is one of the share, so the largest holds if all of them do
     return max(0.0, *((rate.rate.low - rate.chance) / (1 - rate.chance) for rate in useful))

@@ -158,6 +158,7 @@ def tpr_estimate(
         level: of the interval.
     """
     estimate = spread.estimate(column, support, level=level)
+    # rounded: a product that misses the limit by a rounding error reaches it
     if not estimate.has_interval or round(fpr * negatives, 9) >= ALLOWED_FALSE_POSITIVES:
         return estimate
     reason = f"too few non-members for an interval: {negatives}, expected {round(ALLOWED_FALSE_POSITIVES / fpr)}"
@@ -244,6 +245,7 @@ def thinned(fpr: Float64Array, tpr: Float64Array, points: int = CURVE_POINTS) ->
         return fpr, tpr
     half = points // 2
     first = fpr[fpr > 0][0]
+    # the sum grows along the curve, on flat and on steep parts alike
     along = np.searchsorted(fpr + tpr, np.linspace(0, 2, half))
     left = np.searchsorted(fpr, np.geomspace(first, 1, points - half), side="right") - 1
     kept = np.unique(np.clip(np.concatenate([[0], along[1:-1], left[:-1], [len(fpr) - 1]]), 0, len(fpr) - 1))

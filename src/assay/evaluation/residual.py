@@ -64,6 +64,7 @@ class _Fit:
 
     @property
     def inverse(self) -> Float64Array:
+        # the constant is not penalised: a shift of all scores has to be fitted whole
         penalties = np.diag([0.0] + [self.penalty] * (self.design.shape[1] - 1))
         squares = (self.design * self.weights[:, None]).T @ self.design
         return np.asarray(np.linalg.inv(squares + penalties), np.float64)
@@ -103,10 +104,12 @@ def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidu
     if counts[1] < FEWEST_GROUPS or counts[0] < 2:  # noqa: PLR2004  no spread
         reason = f"{counts[1]} groups of unseen text with all values, expected at least {FEWEST_GROUPS}"
         return FormResidual(Estimate(math.nan, level=RESIDUAL_LEVEL, groups=counts, reason=reason))
+    # a package counts once, however many texts it has
     inverse_sizes = (1 / np.bincount(codes))[codes]
     weights = inverse_sizes * (len(codes) / inverse_sizes.sum())
     centre = np.average(covariates, axis=0, weights=weights)
     scale = np.sqrt(np.average((covariates - centre) ** 2, axis=0, weights=weights))
+    # a covariate without spread says nothing, and is divided by nothing
     scale[scale == 0] = 1.0
     rows, own_rows = (np.column_stack([np.ones(len(x)), (x - centre) / scale]) for x in (covariates, own_known))
     fit = _Fit(rows, weights, _penalty(rows, values=values, weights=weights, codes=codes))
@@ -120,6 +123,7 @@ def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidu
     of_own = float((np.bincount(own_groups, residuals - residuals.mean()) ** 2).sum()) / len(own) ** 2
     of_own *= counts[0] / (counts[0] - 1)
     total = of_fit + of_own
+    # Satterthwaite: of a sum of two independent variances
     freedom = total**2 / (of_fit**2 / freedom + of_own**2 / (counts[0] - 1))
     value, error = float(residuals.mean()) / spread, math.sqrt(total) / spread
     half = float(stdtrit(freedom, (1 + RESIDUAL_LEVEL) / 2)) * error
@@ -127,6 +131,7 @@ def form_residual(benchmark: RegressedSide, unseen: RegressedSide) -> FormResidu
         Estimate(value, low=value - half, high=value + half, level=RESIDUAL_LEVEL, groups=counts),
         error=error,
         freedom=freedom,
+        # a high leverage is a text that the regression extrapolates to
         supported=float((fit.leverage(own_rows) <= np.quantile(fit.leverage(rows), SUPPORT)).mean()),
         nearest=_by_nearest(own, own_rows=own_rows, values=values, rows=rows) / spread,
     )
@@ -172,6 +177,7 @@ def _cr2(fit: _Fit, values: Float64Array, codes: Indices, contrast: Float64Array
     for code in np.unique(codes):
         own = np.flatnonzero(codes == code)
         values_of, vectors = np.linalg.eigh(left[own] @ left[own].T)
+        # the inverse root of the group's block of (I - H)(I - H)' makes its residuals unbiased; it may be singular
         root = vectors @ np.diag(np.clip(values_of, SMALLEST_EIGENVALUE, None) ** -0.5) @ vectors.T
         adjusted = influence[own] @ root
         parts.append(float(adjusted @ residuals[own]))

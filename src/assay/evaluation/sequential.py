@@ -26,6 +26,7 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted by Holm 1979, in the same order: they hold for all of the tests together."""
     adjusted, highest = [1.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        # never below the one before it: an adjusted p-value cannot fall with rising p-values
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted

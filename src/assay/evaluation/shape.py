@@ -39,6 +39,7 @@ def lexical_shape(text: str) -> Float64Array:
     lines, words = text.splitlines() or [""], text.split() or [""]
     widths = np.array(list(map(len, lines)))
     data = text.encode("utf-8", "surrogatepass")
+    # each distinct character is classified once: texts have few of them
     counts = {c: text.count(c) for c in set(text)}
     shares = [sum(map(counts.__getitem__, filter(in_class, counts))) / size for in_class in CHARACTER_CLASSES]
     indents = widths - list(map(len, map(str.lstrip, lines)))

@@ -27,16 +27,14 @@ from scipy.special import ndtri
 from assay.errors import DataError
 from assay.evaluation.arrays import Indices, group_codes, scorable
 from assay.evaluation.bootstrap import RESAMPLES, SEED, Resamples
-from assay.evaluation.calibration import UnseenTail, conformal_p_values, exceeding, flag_rate
+from assay.evaluation.calibration import HALF, UnseenTail, conformal_p_values, exceeding, flag_rate
 from assay.evaluation.estimate import GROUPS_FOR_INTERVAL, Estimate, counted, unknown
-from assay.evaluation.interval import without_interval
+from assay.evaluation.interval import SIGNIFICANCE, without_interval
 from assay.evaluation.permutation_test import TOP
+from assay.evaluation.power import POWER
 from assay.types import BooleanArray, Float64Array
 
-HALF = 0.5
-"""Storey's threshold: p-values above it are taken for those of unseen text."""
 SHARE_LEVEL = 0.9
-ALPHA, POWER = 0.05, 0.8
 NORMAL_QUARTILES = float(ndtri(0.75) - ndtri(0.25))
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
@@ -168,6 +166,7 @@ def contaminated_share(
         # what exceeds the allowance, seen twice: over all ranks, and in the top, where texts seen often stand out
         beyond, exceeding_it = spread.uncertainty(1), _top_share(lowered, own=side, groups=kept_groups, level=both)
         bounds = [float(spread.values[1]) - beyond.quantile(both) * beyond.error, (exceeding_it.low - TOP) / (1 - TOP)]
+        # an allowance can only widen the interval
         least = min(least, max((bound for bound in bounds if not math.isnan(bound)), default=0.0))
     low, high = (min(1.0, max(0.0, end)) for end in (least, value + half))
     estimate = Estimate(value=inside, low=low, high=high, level=SHARE_LEVEL, groups=support.groups)
@@ -205,7 +204,7 @@ def detectable_share(
     codes = group_codes(list(compress(unseen_groups, kept)), m)
     own_codes = group_codes(list(groups), len(groups))
     ranks = rankdata(values[kept]) / m
-    quantiles = float(ndtri(1 - ALPHA / 2) + ndtri(POWER))
+    quantiles = float(ndtri(1 - SIGNIFICANCE / 2) + ndtri(POWER))
     smallest = math.inf
     rest = Effect.of(values[kept] - allowance, values[kept]) if allowance else Effect(0.5, TOP)
     for column, variance, gain, loss in (
@@ -243,6 +242,7 @@ def _intraclass(values: Float64Array, codes: Indices) -> float:
     means = np.bincount(codes, values) / sizes
     between = float((sizes * (means - values.mean()) ** 2).sum()) / (count - 1)
     within = float(((values - means[codes]) ** 2).sum()) / (total - count)
+    # size of a group where groups differ in size (analysis of variance with unequal groups)
     typical = (total - (sizes**2).sum() / total) / (count - 1)
     spread = between + (typical - 1) * within
     return max(0.0, (between - within) / spread) if spread > 0 else 0.0

@@ -105,6 +105,7 @@ def weighted_tail(
     if ratio is None:
         return UnseenTail.of(scores, groups, alpha)
     tail = UnseenTail.of(np.where(np.isnan(ratio.unseen), np.nan, scores), groups, alpha)
+    # with unequal weights fewer texts decide, so the threshold is as uncertain as that of fewer
     return replace(tail, texts=min(tail.texts, int(ratio.effective_unseen)))
 
 

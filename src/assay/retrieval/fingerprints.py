@@ -102,6 +102,7 @@ def _winnowed(source: Source, canonical: Canonical, channel: Channel) -> Fingerp
     starts = canonical.starts[positions]
     stops = canonical.stops_of(positions + channel.k - 1)
     lines, columns = source.places(starts)
+    # the line of the last code point: the offset behind it may be on the next one
     last_lines, _ = source.places(stops - 1)
     return Fingerprints(
         channel=channel,

@@ -79,6 +79,7 @@ class VectorGraph:
             raise CorpusIndexError(f"{path}: the graph is half-written: {size:,} bytes of {kept['bytes']:,}")
         if size <= CHECKED_WHEN_OPENED:
             check_graph(path, kept["checksum"])
+        # size and checksum come first, because usearch maps the file as it is
         nodes = empty_nodes(dimensions)
         try:
             nodes.view(path)
@@ -142,6 +143,7 @@ def build_graph(
     """
     nodes, last = empty_nodes(dimensions), -1
     if before is not None:
+        # into memory, not mapped: it grows, and the file stays that of its generation
         nodes.load(path.parent / str(before.entry["name"]))
         last = before.last
     for rows, dead in files:

@@ -1,4 +1,4 @@
-"""The tasks of a benchmark looked up in an index of a corpus."""
+"""The tasks of benchmarks, looked for in training data: one pass over the files, whatever their shape."""
 
 import lazy_loader
 

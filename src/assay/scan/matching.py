@@ -30,7 +30,7 @@ from assay.scan.units import UnitForm, UnitHashes, UnitSequence, grams
 from assay.types import BooleanArray, Float32Array, Float64Array
 
 FINE: Mapping[UnitForm, int] = {"words": 4, "tokens": 8}
-"""UnitSequence of a run of the judgement."""
+"""Units of a run of the judgement."""
 RARE: Mapping[UnitForm, float] = {"words": 30.0, "tokens": 24.0}
 """Bits of a run from which it is in the table."""
 LEAST_RUNS: Mapping[UnitForm, float] = {"words": 0.25, "tokens": 0.55}

@@ -43,7 +43,7 @@ class RarityTable:
 
     @cached_property
     def _begins(self) -> NDArray[np.int64]:
-        """Where the keys with each upper half begin, int64 [2^16 + 1]."""
+        """Where the keys with each upper half begin, int64 [2^16]."""
         return np.searchsorted(self.keys, np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).astype(np.int64)
 
     def of(self, hashes: UnitHashes) -> Float32Array:

@@ -124,6 +124,7 @@ class ScoreDefinition(Detector):
         """
         if self.cutting:
             return 0
+        # a rewriting is one more text to be read by the model
         return len(set(self.views.values())) + self.variants() + (1 + self.derived()) * len(self.derivations)
 
     def cut(self, **parameters: object) -> Cut | None:
@@ -272,6 +273,7 @@ def needed_access(
     """Return the access that a score with these views and derivations, or with this cut, needs."""
     if cut:
         return "black"
+    # a derivation without further models is made by the audited one
     if any(derivation.required for derivation in derivations):
         return "several models"
     return "two models" if {view.role for view in views.values()} - {"target"} else "gray"

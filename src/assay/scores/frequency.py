@@ -76,7 +76,7 @@ class FrequencyTable:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 about = parse_json(str(stored["about"]))
                 return cls(stored["counts"].astype(np.int64), about["tokenizer_digest"], about["source"])
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise DataError(
                 f"{path} is not a token-frequency table: expected a file that `assay frequencies` wrote "
                 f"({plain_reason(error)})"

@@ -57,6 +57,7 @@ class _Scores(Mapping[str, ScoreDefinition]):
     """The sample-level scores by name, those of plug-ins last."""
 
     def __getitem__(self, name: str) -> ScoreDefinition:
+        # names of our own are reserved, so a plug-in never replaces one
         detector = _PLUG_INS[name] if name in _PLUG_INS else _BUILT_IN[name]
         if not isinstance(detector, ScoreDefinition):
             raise KeyError(name)

@@ -217,6 +217,7 @@ def fast_detect_gpt(target: Statistics) -> float:
     spread = float(np.sum(target.variance, dtype=np.float64))
     if spread <= 0:
         raise Unscorable("saturated: the distribution at every token is certain")
+    # log-probability minus its expectation, which is the negated entropy
     excess = np.sum(target.log_probs, dtype=np.float64) + np.sum(target.entropy, dtype=np.float64)
     return float(excess / np.sqrt(spread))
 
@@ -235,6 +236,7 @@ LEAST_NLL = 1e-10
 def lowercase(target: LogProbs, lowercased: LowercasedLogProbs) -> float:
     """NLL of the lower-cased text relative to that of the text: seen text loses more."""
     nll = -mean(target.log_probs)
+    # a text that the model is sure of has no ratio
     if nll < LEAST_NLL:
         raise Unscorable("NLL of the text is zero")
     return -mean(lowercased.log_probs) / nll
@@ -269,6 +271,7 @@ def wbc(target: LogProbs, reference: ReferenceLogProbs) -> float:
     A text shorter than a window is one window.
     """
     gain = _gain(target, reference)
+    # a window of ones is a running sum
     sums = [np.convolve(gain, np.ones(min(window, len(gain))), "valid") for window in WINDOWS]
     return mean(np.array([mean(values > 0) for values in sums]))
 
@@ -284,6 +287,7 @@ def ez_mia(target: RankedTokens, reference: ReferenceLogProbs) -> float:
     The paper's value is P / N, which orders texts in the same way and has no value where N is 0. The first token does
     not count, and where nothing changed the value is 1/2.
     """
+    # as in the authors' program, the first token does not count
     gain = _gain(target, reference)[1:][target.ranks[1:] > 1]
     if len(gain) < LEAST_ERRORS:
         raise Unscorable(f"fewer than {LEAST_ERRORS} tokens are predicted wrongly")

@@ -75,6 +75,7 @@ def _steps_ahead(first: NDArray[np.int32], second: NDArray[np.int32]) -> tuple[i
     for total in range(1, 2 * REACH):
         for left in range(max(0, total - REACH), min(total, REACH, len(first) - 1) + 1):
             right = total - left
+            # two tokens, as a single one such as a comma agrees by chance
             if np.array_equal(first[left : left + 2], second[right : right + 2]):
                 return left, right
     return None
@@ -201,6 +202,7 @@ def sr_ratio(target: LogProbs, variants: Variants, *, n: Count = 10) -> float:
     own = log_likelihood(target)
     if own > -LEAST_NLL:
         raise Unscorable("NLL of the text is zero")
+    # a variant that is certain has no logarithm of its factor: it is taken for nearly certain
     factors = [np.log(min(log_likelihood(variant), -LEAST_NLL) / own) for variant in variants_of(variants, n)]
     return least_of_names(target, variants[:n], factors)
 

@@ -50,6 +50,7 @@ def plan_scores(selection: ScoreSelection, model: str, opener: Opener) -> tuple[
         table = FrequencyTable.load(selection.frequencies)
     models = opener.roles(model, selection.reference)
     target = models["target"]
+    # the shipped table belongs to one tokenizer, which shows when the model is open
     table = frequencies_for(target, table)
     chosen, notes = _computable(selection, names, target=target, table=table)
     return plan(chosen, models, table, rewriter=ready or rewriter(_generator_of(target))), notes
@@ -66,7 +67,8 @@ def _computable(
     chosen, notes = [], []
     for request in requests(names):
         missing = _missing(selection, request.definition, target=target, table=table)
-        if missing is None or (request.name in explicit and tier(request.definition) == selection.access):
+        # lists such as `all` hold scores of both accesses; one that was named is of this access, or was refused before
+        if missing is None or request.name in explicit:
             chosen.append(request)
         else:
             notes.append(f"{request.name} was left out: {missing}.")
@@ -96,6 +98,7 @@ def _generator_of(scorer: LogProbScorer) -> Generator:
     Raises:
         MissingCapability: it does not generate text.
     """
+    # the cache holds statistics and cannot generate: the model behind it is asked
     model = scorer.scorer if isinstance(scorer, CachedScorer) else scorer
     if not isinstance(model, Generator):
         raise MissingCapability(f"{scorer.name} does not generate text: expected another source than --names-from self")

@@ -78,6 +78,7 @@ def _starts(cut: StartsCut, texts: Sequence[str], model: Generator) -> list[tupl
 
 
 def _token_starts(tokens: Tokens, cut: StartsCut) -> Iterator[CutText]:
+    # the first token has no prediction, and a special one is not of the text
     for start in (tokens.first + even_starts(len(tokens.ids) - tokens.first, cut.n, cut.stride)).tolist():
         yield CutText(Question(tokens.ids[:start], cut.n), tokens.ids[start : start + cut.n], cut.n)
 
@@ -89,6 +90,7 @@ def _lexical_starts(text: str, cut: StartsCut) -> tuple[CutText, ...]:
         return ()
     pieces = []
     for start in (1 + even_starts(len(spans) - 1, cut.n, cut.stride)).tolist():
+        # what stands between two lexemes belongs to what is generated
         before, end = spans[start - 1][1], spans[start + cut.n - 1][1]
         length = _grid(ceil((end - before) / CHARACTERS_PER_TOKEN))
         pieces.append(CutText(Question(text[:before], length), text[before:end], None))
@@ -107,9 +109,11 @@ def suffix_start(text: str, cut: SuffixCut) -> int:
     begins = spans[count][0]  # a line that ends between the last lexeme read and the next one is read whole
     place = text.rfind("\n", spans[0][1], begins)
     if place < 0:
+        # no line ends within the share: the first line is read whole
         place = text.find("\n", spans[0][1])
     if place < 0 or place >= spans[-1][0]:
         return exact
+    # the model generates the whole line end, also one of two characters
     return place - (text[place - 1] == "\r")
 
 
@@ -132,6 +136,7 @@ def _end_of(tokens: Tokens, count: int) -> int:
     # where the first `count` tokens of a text end in it, in characters
     places = tokens.offsets[tokens.special : tokens.special + count]
     if not len(places) or places[-1, 1] < 0:
+        # the tokenizer does not say where its tokens stand: nothing is cut off
         return 2**31
     return int(places[-1, 1])
 

@@ -72,6 +72,7 @@ def report_spending(model: str, plan: Plan, samples: Sequence[Sample], settings:
     if limits.requests_per_minute and estimate.requests:
         minutes = estimate.requests / limits.requests_per_minute
         words += f", {minutes:.0f} min at {limits.requests_per_minute:g} requests a minute"
+    # refused as a whole: a run that ends at its limit has cost money and has no result
     exceeded = limits.exceeded(estimate.requests, tokens)
     if exceeded:
         raise ModelError(

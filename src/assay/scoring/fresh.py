@@ -21,7 +21,7 @@ def log_likelihoods(model: Generator | LogProbScorer, texts: Sequence[str]) -> d
     if not isinstance(model, LogProbScorer):
         raise MissingCapability(f"{display_name(model.name)} only generates text: expected --access black")
     # sorted by digest: neither the order nor the batches know the lot
-    ordered = sorted(set(texts), key=lambda text: hashlib.sha256(text.encode()).digest())
+    ordered = sorted(set(texts), key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     values: dict[str, float] = {}
     with progress_bar(f"scoring copies with {display_name(model.name)}", shown=len(ordered) > 1) as progress:
         for batch in model.completed(ordered):

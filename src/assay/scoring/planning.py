@@ -81,6 +81,7 @@ class Plan:
         counts: dict[str, int] = {}
         for request in self.requests:
             for derivation in request.definition.derivations.values():
+                # scores that compare fewer take the first ones of the same derivations
                 counts[derivation.name] = max(request.derived, counts.get(derivation.name, 0))
         return counts
 
@@ -90,6 +91,7 @@ class Plan:
         cuts: dict[Cut, int] = {}
         for request in self.requests:
             if request.cut is not None:
+                # rewritings in any number start with the same ones, so the largest number serves all
                 cuts[request.cut] = max(request.variants, cuts.get(request.cut, 0))
         return cuts
 
@@ -121,6 +123,7 @@ def plan(
     if "target" not in models and generator is None:
         raise MissingCapability("no model to audit: expected one in the role target, or one that generates text")
     # the union of the needs: a view that several scores share is run once
+    # the plain view always: observers and counts look at it
     views = dict.fromkeys([View()] * ("target" in models))
     for request in requests:
         views |= dict.fromkeys(request.definition.views.values())

@@ -9,6 +9,7 @@ from assay.types import BooleanArray, TokenStatistics
 def has_parts(request: ScoreRequest) -> bool:
     """Return True if a score can be computed on a part of the tokens of one pass."""
     definition = request.definition
+    # a rewriting or another form has no tokens that are those of the part
     of_one_pass = set(definition.views.values()) == {View()} and not definition.derivations
     return of_one_pass and not definition.needs_variants and request.cut is None
 

@@ -97,6 +97,7 @@ class Deterministic:
     def _renamed(
         self, sample: Sample, n: int, kinds: Sequence[NameKind], *, pool: NamePool | None
     ) -> VariantSet | None:
+        # test cases can be replaced in Python alone, so names are joined with them there alone
         if not kinds or not is_python(sample):
             return None
         return variants(sample.text, n, kinds=kinds, pool=pool, rename=self.rename)
@@ -184,6 +185,7 @@ def _named(engine: str, changes: Sequence[Change]) -> str:
 
 def _by_language(samples: Sequence[Sample]) -> dict[str, list[str]]:
     """Return the distinct texts of each language that has variants."""
+    # a dictionary for each language keeps the order of the texts, and each once
     texts: dict[str, dict[str, None]] = {language: {} for language in languages_with("variants")}
     for sample in samples:
         if (language := sample_language(sample)) in texts:

@@ -1,4 +1,4 @@
-"""From the scores that are requested to a plan: which can be computed with the access, models and tables at hand."""
+"""The scores that are requested, as settings: by name, and what they compare with."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,7 +123,9 @@ class ScoreSelection(Settings):
         names = [listed]
         for score in registry.SCORES.values():
             if n and score.needs_variants and tier(score) == self.access:
+                # without the parameter where it is the default, so that a column has one name however it was asked for
                 names.append(score.name if score.defaults["n"] == n else f"{score.name}:n={n}")
+        # a score that was added for the rewritings is no request of the user
         explicit = set(map(str.strip, listed.split(",")))
         for request in registry.requests(",".join(names)):
             check_variants(request.variants, f"score {request.name}: ")

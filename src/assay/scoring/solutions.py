@@ -28,6 +28,7 @@ def problem_of(sample: Sample) -> Problem | None:
     """
     if not is_python(sample):
         return None
+    # joined columns first: the text of a task may be its statement, and parse as Python by chance
     for code in (*(_stored(sample, columns) for columns in _COLUMNS), sample.text):
         if code.strip() and _parses(code):
             return Problem(sample.text, code)
@@ -40,6 +41,7 @@ def _stored(sample: Sample, columns: Iterable[str]) -> str:
 
 def _parses(code: str) -> bool:
     try:
+        # comments alone parse, too, and are no solution
         return bool(python_tree(code).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

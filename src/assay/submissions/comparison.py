@@ -158,15 +158,16 @@ class Comparison:
 
     def not_compared(self) -> Iterator[str]:
         """Yield what was not compared, a sentence for each student."""
-        empty = set(map(_student, self.empty))
+        empty = set(map(attrgetter("label"), self.empty))
         for submission in self.read:
             parts = list(map(str, submission.unread[:NAMED]))
             if len(submission.unread) > NAMED:
                 parts.append(f"{len(submission.unread) - NAMED:,} more")
             counts = counts_by_reason(submission.no_code)
-            nothing = "nothing that can be compared" * (submission.student in empty)
+            # by the label: the work of an earlier course may be empty where that of this one is not
+            nothing = "nothing that can be compared" * (submission.label in empty)
             if parts or nothing:
-                yield f"{submission.student}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
+                yield f"{submission.label}: {nothing or 'not compared'}: {'; '.join(parts) or counts or 'no code'}"
 
     def remarks(self) -> Iterator[str]:
         """Yield what was left out or compared with a reserve, a sentence each."""
@@ -228,6 +229,7 @@ class Comparison:
 
 def statement_lines(text: SourceText, place: StatementPlace) -> LineRange:
     """Return the lines of a statement in its file."""
+    # the last character of the statement, not the first one behind it, which may be on the next line
     places = np.array([place.statement.start, max(place.statement.start, place.statement.stop - 1)])
     first, last = (Source.of(text.text).places(places)[0] + text.first_line - 1).tolist()
     return LineRange(first, last)
@@ -258,6 +260,7 @@ def compare_submissions(
         if submission.files:
             by_template[template_texts.issuperset(map(unspaced, submission.files))].append(submission)
     with_code, unchanged = by_template[False], by_template[True]
+    # with the template, so that names that it calls count as those of a library too
     *every, program_of_template = programs_of([*map(attrgetter("files"), with_code), template])
     handed_out = program_of_template.features.codes
     groups: dict[str, list[int]] = defaultdict(list)
@@ -319,7 +322,9 @@ def _pair(
     shares = matched / max(1, left.features.size), matched / max(1, right.features.size)
     names = renamed(runs)
     shared = np.intersect1d(left.features.codes, right.features.codes)
+    # of what both share whole statements alone: forms and links are features, too, and no reader sees them
     shared = np.intersect1d(shared, np.array([statement.code for statement in chain(*left.statements)], np.uint64))
+    # ln n is the largest weight: no third submission has the statement
     alone = int((evidence.weight_of(shared) >= np.log(len(submissions)) - 1e-6).sum())
     reasons = []
     times = float(evidence.scores[first, second] / evidence.unusual)

@@ -207,6 +207,7 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     codes = np.concatenate([np.empty(0, np.uint64), *map(attrgetter("codes"), lists)])
     features, columns = np.unique(codes, return_inverse=True)
     starts = np.cumsum([0, *map(len, map(attrgetter("codes"), lists))])
+    # a submission is a row and a feature a column: products of this matrix compare all pairs at once
     has = csr_array((np.ones(len(columns), np.float32), columns, starts), (count, max(1, len(features))), copy=True)
     # a feature that a program repeats is had once: rows become 0 or 1
     has.sum_duplicates()
@@ -220,13 +221,16 @@ def weigh_evidence(submissions: Sequence[Submission], programs: Sequence[Program
     weighted = has * np.sqrt(np.append(weights, np.zeros(has.shape[1] - len(weights))), dtype=np.float32)[None, :]
     shared = (weighted @ weighted.T).toarray()
     whole = shared.diagonal().copy()
+    # cosine; the small summand is for submissions in which nothing has a weight
     shares = np.where(both_ways, shared / (np.sqrt(np.outer(whole, whole)) + 1e-6), 0)
     owners = csr_array(has.T)
     scores = np.zeros((count, count))
     for number, part in enumerate(lists):
         scores[number] = _best_stretch(part, columns[starts[number] : starts[number + 1]], weights, owners=owners)
+    # the geometric mean of both sides, times the root of the share
     scores = np.sqrt(scores * scores.T * shares)
     if count >= FEWEST:
+        # of two submissions with much in common with everybody, some of what they share is usual
         own = _usual_for_each(scores, both_ways)
         scores -= (own[:, None] + own[None, :]) / 2
     scores, shares = np.where(compared, scores, 0), np.where(compared, shares, 0)

@@ -50,6 +50,7 @@ def runs_of(first: Program, second: Program, weight_of: Callable[[Hashes], Float
     at_code: dict[int, list[int]] = defaultdict(list)
     for across, place in right.items():
         at_code[place.statement.code].append(across)
+    # wider by a gap, so that a step on the right never reaches the next place on the left
     width = max(right, default=0) + GAP + 1
     behind = [step * width + across for step, across in product(range(1, GAP + 1), repeat=2)]
     weights = weight_of(np.array([place.statement.code for place in left.values()], np.uint64)) + 0.01
@@ -75,6 +76,7 @@ def runs_of(first: Program, second: Program, weight_of: Callable[[Hashes], Float
         while match in best and match // width not in used[0] and match % width not in used[1]:
             chain.append(divmod(match, width))
             match = following(match)
+        # the chain may have met a run that was taken before: what belongs to that one does not count
         weight = best[start] - best.get(match, 0.0)
         if len(chain) < LEAST or weight < 1:
             continue
@@ -107,6 +109,7 @@ def renamed(runs: Sequence[MatchedRun]) -> dict[str, str]:
     pairs = {}
     for name, others in votes.items():
         other, count = others.most_common(1)[0]
+        # most of its occurrences, and more than one: a single pair may be chance
         if other != name and 2 * count > others.total() and count > 1:
             pairs[name] = other
     return pairs

@@ -56,6 +56,7 @@ def render_page(comparison: Comparison, pairs: Sequence[StudentPair] | None = No
             pairs=list(map(partial(_shown, comparison), pairs)),
             **course,
             script=Markup(script),  # noqa: S704  our own file
+            # the policy of the page allows this script alone, by its digest, so that no text of a student can run
             script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
@@ -137,6 +138,7 @@ def _marked(text: str, stretches: Sequence[MarkedStretch], *, first_line: int, r
         # a stretch over several lines is cut at each of their ends, or the numbers of lines would stand inside it
         pieces, at = [], begin
         for start, stop, tag in stretches:
+            # the statements of a `range` overlap: a later one begins where the last one ended
             start, stop = max(start, at), min(stop, end)  # noqa: PLW2901  the part on this line
             if start >= stop:
                 continue

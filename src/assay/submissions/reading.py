@@ -73,20 +73,21 @@ def read_submissions(
         is_earlier: they belong to an earlier course.
 
     Raises:
-        DataError: a file cannot be read, or there is no such language.
+        DataError: a file cannot be read, two of them have one name, or there is no such language.
     """
     wanted_language = language and checked_language(language)
     read: dict[str, FilesRead] = {}
     submitters: dict[str, str] = {}
     for path in paths:
         if path.is_dir() or (path.is_file() and is_archive(path)):
-            inside = dict[str, FilesRead]()
-            for name, content in files_read(path):
-                if PurePosixPath(name).name == _GRADESCOPE:
-                    submitters |= _submitters(content.texts)
-                elif not _OF_A_SYSTEM.search(name):
-                    inside.setdefault(name, FilesRead()).add(_programs(content))
-            read |= _below_single(inside)
+            # two folders may hold files of one name: both belong to its student
+            for name, content in _files_below(path, submitters).items():
+                read.setdefault(name, FilesRead()).add(content)
+        elif path.name in read:
+            raise DataError(
+                f"{path}: a further file named {path.name}, which does not say whose it is; expected files named after "
+                "students, or the folder that holds a folder for each student"
+            )
         else:
             read[path.name] = read_named_file(path, wanted_language)
     submissions: dict[str, Submission] = {}
@@ -130,6 +131,17 @@ def texts_in(file: SourceText) -> list[SourceText]:
     if file.language is not None:
         return [file]
     return [block for block in blocks_and_whole(file)[:-1] if block.language] or [file]
+
+
+def _files_below(path: Path, submitters: dict[str, str]) -> Mapping[str, FilesRead]:
+    """Return the files of a folder or an archive by name; the students that it lists join `submitters`."""
+    inside: dict[str, FilesRead] = {}
+    for name, content in files_read(path):
+        if PurePosixPath(name).name == _GRADESCOPE:
+            submitters |= _submitters(content.texts)
+        elif not _OF_A_SYSTEM.search(name):
+            inside.setdefault(name, FilesRead()).add(_programs(content))
+    return _below_single(inside)
 
 
 def _programs(read: FilesRead) -> FilesRead:
@@ -191,6 +203,7 @@ def _students(names: Iterable[str], submitters: Mapping[str, str]) -> dict[str, 
 def _student_key(name: str, submitters: Mapping[str, str]) -> tuple[str, str]:
     """Return the student of a file and the number that his course system gave him; "" without one."""
     first, _, below = name.lstrip("/").partition("/")
+    # Gradescope names the folders by numbers, and the students in a file
     if first in submitters:
         return submitters[first], first
     for layout in _LAYOUTS:
@@ -203,6 +216,7 @@ def _assignment(students: Sequence[str]) -> str:
     """Return what all students of GitHub Classroom begin with, `assignment-user`; "" where they are named otherwise."""
     if len(students) < 2:  # noqa: PLR2004  one name shares all of itself
         return ""
+    # cut at a hyphen: names of students may begin with the same letters
     shared, dash, _ = os.path.commonprefix(list(students)).rpartition("-")  # noqa: RUF071  of names
     return shared + dash
 

@@ -81,6 +81,7 @@ def tokens_of(text: str, language: str | None) -> list[CodeToken]:
     merged: list[CodeToken] = []
     for start, stop in places:
         word = text[start:stop]
+        # the tokenizer cuts operators into signs: those that touch are joined as far as they make one
         if merged and merged[-1][2] == start and not (word[0].isalnum() or word[0] in "_\"'"):
             before, first, _ = merged[-1]
             if _OPERATOR.fullmatch(before + word):
@@ -123,6 +124,7 @@ def normal_statements(
 
 def _ends_with_lines(text: str, language: str | None) -> bool:
     """Return True if the end of a line ends a statement: a text with few semicolons at the ends of its lines."""
+    # a style without semicolons shows in the text, whatever its language is called
     return language == "python" or len(_LINE_WITH_SEMICOLON.findall(text)) < FEW_SEMICOLONS * len(text.splitlines())
 
 
@@ -143,6 +145,7 @@ class _Nesting:
         if word == "{":
             self.outer.append(self.depth)
             self.depth = 0
+        # a bracket that nothing opened is passed over: students hand in what does not parse
         elif word == "}":
             self.depth = self.outer.pop() if self.outer else 0
 
@@ -274,6 +277,7 @@ class _Normal:
         # sorted: `a < b` and `b > a` are one bag, and so are the terms of a sum in another order
         shape = " ".join([kind, *sorted(set(bag))])
         bag = sorted(bag + numbers)
+        # names count by how often each occurs: a new name changes nothing, another structure does
         times = "".join(map(str, sorted(names.values())))
         yield Statement(
             code=_hash(" ".join([kind, times, *bag])),

@@ -112,6 +112,7 @@ class _History:
             return
         elif _is_output(event):
             output = mapping_or_empty(observed) or event.get("content") or event.get("error")
+            # an output without an id that is known belongs to the last call
             self.record.answer(place, key if self.record.waits_for(key) else self._last, output)
         elif event.get("source") != "user":
             self._note_call(place, tool, event)

@@ -10,6 +10,7 @@ from assay.agent_runs.layouts.contents import arguments_of, outcome_of
 from assay.agent_runs.layouts.step_record import StepRecord
 from assay.agent_runs.run_values import AgentRun, Step
 from assay.datasets import inspect_values, read_inspect_log
+from assay.errors import DataError
 
 
 def is_inspect_log(content: object) -> bool:
@@ -29,7 +30,9 @@ def inspect_runs(path: Path) -> Iterator[AgentRun]:
 
 def _runs_of_log(log: Any) -> Iterator[AgentRun]:  # noqa: ANN401  inspect_ai is optional
     """Yield the runs of a log; of several values none is taken for the outcome."""
-    for sample in log.samples or ():
+    if not log.samples:
+        raise DataError("a log without samples, expected at least one")
+    for sample in log.samples:
         values = list(inspect_values(sample).values())
         stopped = sample.error or sample.limit
         run = run_of_messages(str(sample.id), [message.model_dump(mode="json") for message in sample.messages])

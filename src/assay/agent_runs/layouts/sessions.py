@@ -74,6 +74,7 @@ def claude_code(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN
     """Return the run of a session of Claude Code; none for the file of a sub-agent whose session is beside it."""
     if not _is_lines(content) or not any(map(_is_of_claude, content)):
         return None
+    # the session lies beside its sub-agents, or beside the folder SESSION/subagents that holds them
     folders = path.parent, path.parent.parent.parent
     main = f"{content[0].get('sessionId')}.jsonl"
     if path.name.startswith("agent-") and any((folder / main).exists() for folder in folders):

@@ -54,6 +54,7 @@ class StepRecord:
         """Note an output with the call that it answers; parts without text, such as images, are not recorded."""
         call = self._steps.pop(self._waiting.pop(key, -1), Step(place, "", arguments={}, output=""))
         text = text_of(content)
+        # content without any text, such as an image, was seen by the agent and cannot be judged
         step = replace(call, place=place, output=text, is_recorded=bool(text) or not content)
         self._steps[next(self._numbers)] = step
         if notice := _GOES_ON.search(f"{text[:_NOTICE]}\n{text[-_NOTICE:]}"):

@@ -33,7 +33,7 @@ def swe_agent(path: Path, content: Any) -> list[AgentRun] | None:  # noqa: ANN40
     """Return the run of a trajectory of SWE-agent; of one with attempts and no choice, the run of each."""
     trajectory = mapping_or_empty(content)
     if "trajectory" not in trajectory and (attempts := objects_of(trajectory.get("attempts"))):
-        return list(chain.from_iterable(swe_agent(path, attempt) or () for attempt in attempts))
+        return list(chain.from_iterable(swe_agent(path, attempt) or () for attempt in attempts)) or None
     entries = trajectory.get("trajectory")
     if not isinstance(entries, list) or not all(is_mapping(entry) and "action" in entry for entry in entries):
         return None
@@ -134,6 +134,7 @@ class _Parts:
                 if "keystrokes" in step.arguments:
                     step = replace(step, arguments={**step.arguments, "keystrokes": keystrokes})  # noqa: PLW2901
                 yield step
+        # sub-agents that no result refers to
         for key, part in within.items():
             yield from self.steps(part, f" of {key}")
         if following := content.get("continued_trajectory_ref"):
@@ -142,7 +143,9 @@ class _Parts:
 
     def _beside(self, name: object, otherwise: str) -> Mapping[str, Any]:
         """Return the trajectory in a file beside; an empty one, and a note, where it cannot be read."""
+        # its last name alone: a path in a foreign file must not lead out of its folder
         file = posixpath.basename(str(name or ""))
+        # each file once: references can form a circle
         if file not in self._opened:
             self._opened.add(file)
             with suppress(OSError, ValueError):

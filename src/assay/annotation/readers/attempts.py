@@ -58,6 +58,7 @@ class Attempts:
             place, problem, correct = f"{self.place}: row {number}", result.problem, None
             if metric in values:
                 correct = outcome_at(values[metric], place)
+            # only what the harness itself reports as a failure may lack its outcome: never a silent zero
             elif problem is None:
                 raise DataError(f"{place}: no outcome {metric!r}; expected one in every row")
             if correct is None and problem is None:

@@ -45,6 +45,7 @@ def read_evalplus(file: LogFile, columns: LogColumns) -> TaskLog | None:
                 continue
             with_plus += 1
             plus = status_at(attempt["plus_status"], words, f"{file.path}: {name}")
+            # EvalPlus takes a task for solved if it passes the base tests and the further ones
             attempts.add(name, "", {PLUS: min(base, plus), BASE: base})
     if with_plus and without_plus:
         raise DataError(f"{file.path}: some attempts have no plus_status; expected one for every attempt, or for none")
@@ -76,6 +77,7 @@ def _old_attempts(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     attempts = [{"base_status": status} for status, *_ in entry[BASE]]
     further = entry.get(PLUS) or []
     if len(attempts) != entry["nfiles"] or (further and len(further) != len(attempts)):
+        # the table of readers reports it as a damaged entry
         raise TypeError(f"{entry['nfiles']} files, {len(attempts)} and {len(further)} outcomes")
     for attempt, (status, *_) in zip(attempts, further, strict=False):
         attempt["plus_status"] = status
@@ -98,6 +100,7 @@ def read_bigcodebench(file: LogFile, _columns: LogColumns) -> TaskLog | None:
 def _beside(file: LogFile, ending: str, other: str) -> tuple[StatedScore, ...]:
     """Return pass@1 that a file with another ending states, in an object or in the first one of a list."""
     path = file.path.with_name(file.path.name.replace(ending, other))
+    # a file that was renamed has no other beside it
     content = path != file.path and file.beside(path)
     first = first_object([content]) or first_object(content or ())
     if "pass@1" not in first:
@@ -114,6 +117,7 @@ def read_livecodebench(file: LogFile, columns: LogColumns) -> TaskLog | None:
     for number, row in enumerate(file.rows, 1):
         place = f"{file.path}: row {number}"
         outcomes = [correct for graded in row["graded_list"] if (correct := outcome_at(graded, place)) is not None]
+        # NaN is no outcome of an attempt here: each was run
         if not outcomes or len(outcomes) < len(row["graded_list"]):
             raise DataError(f"{place}: received the graded_list {row['graded_list']!r:.40}, expected outcomes")
         mean = fmean(outcomes)
@@ -140,6 +144,7 @@ def read_bigcode(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read `logs.json` of bigcode-evaluation-harness, {number: [[attempt, outcome], …]}, or its stated score."""
     stated = []
     for score in file.fields.values():
+        # the file of scores has an entry for each benchmark, and the configuration of the run
         if "config" in file.fields and isinstance(score, dict) and "pass@1" in score:
             stated.append(StatedScore(float(score["pass@1"]), str(file.path)))
     if stated:

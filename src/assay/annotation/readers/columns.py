@@ -45,6 +45,7 @@ def read_columns(file: LogFile, columns: LogColumns) -> TaskLog:
 
 def _results(fields: Mapping[str, list[Any]], place: str) -> list[TaskResult]:
     count = len(fields["outcome"])
+    # one value, such as the id, stands for all outcomes of a row
     spread = [values * (count // len(values)) for values in fields.values()]
     results = []
     for row in zip(*spread, strict=True):

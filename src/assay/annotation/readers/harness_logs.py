@@ -42,6 +42,7 @@ def read_lm_eval(file: LogFile, columns: LogColumns) -> TaskLog | None:
         attempts.notes.append(f"the text was taken from {text}; --columns text=NAME names another column")
     used = check_paths(file, columns)
     for row in rows:
+        # a log has each task once for each filter: all of them together would count it twice
         if row.get("filter") == chosen:
             values = {metric: row[metric] for metric in row.get("metrics") or () if metric in row}
             attempts.add(values_at(row, name)[0], first_text(values_at(row, text)), values)
@@ -64,6 +65,7 @@ def _lm_eval_score(file: LogFile, metric: str, chosen: str | None) -> Iterator[S
     task, path = named[1], file.path.with_name(f"results_{named[2]}.json")
     content = file.beside(path)
     if isinstance(content, dict) and _is_mean(content, task, metric):
+        # names of scores are metric and filter in one
         value = content.get("results", {}).get(task, {}).get(f"{metric},{chosen}")
         if isinstance(value, int | float):
             yield StatedScore(value, str(path))
@@ -125,6 +127,7 @@ def read_evalscope(file: LogFile, columns: LogColumns) -> TaskLog | None:
         name = (sample.get("sample_metadata") or {}).get("task_id")
         if columns.id is not None:
             name = values_at(row, columns.id)[0]
+        # only a row without an id of the benchmark is known by its number
         attempts.numbered = name is None
         if name is None:
             name = sample.get("group_id", row["index"])
@@ -157,6 +160,7 @@ def _evalscope_score(file: LogFile, metric: str) -> Iterator[StatedScore]:
         for entry in report.get("metrics") or ():
             for subset in values_at(entry, "categories[].subsets[]"):
                 is_same = file.path.stem == f"{report.get('dataset_name')}_{subset.get('name')}"
+                # a mean may be named after its metric, or `mean_` and its metric
                 if is_same and entry.get("name") in (metric, f"mean_{metric}"):
                     yield StatedScore(subset["score"], str(path))
 
@@ -164,6 +168,7 @@ def _evalscope_score(file: LogFile, metric: str) -> Iterator[StatedScore]:
 def read_opencompass(file: LogFile, columns: LogColumns) -> TaskLog | None:
     """Read results of OpenCompass with their details; it states scores in per cent."""
     details = file.fields.get("details")
+    # a list has the tasks in the order of the benchmark
     if isinstance(details, list):
         details = dict(enumerate(details))
     if not isinstance(details, dict) or not details:

@@ -31,6 +31,7 @@ def read_inspect(file: LogFile, columns: LogColumns) -> TaskLog | None:
     dumped: list[dict[str, Any]] = []
     for sample in samples:
         name, text, values = sample.id, _input(sample), inspect_values(sample)
+        # a sample as JSON takes time, and only paths are looked up in it
         if places:
             dumped.append(sample.model_dump(mode="json"))
         if columns.text is not None:
@@ -69,6 +70,7 @@ def _stated(log: Any, metric: str, notes: list[str]) -> list[StatedScore]:  # no
             continue
         for name in filter(score.metrics.__contains__, MEANS):
             value = score.metrics[name].value
+            # of several epochs another reducer, such as the best of them, is not the mean of all attempts
             if score.reducer in (None, "mean") and not math.isnan(value):
                 stated.append(StatedScore(value, f"the log ({score.scorer}, {name})"))
     if not stated and log.results:

@@ -22,6 +22,7 @@ def read_patch_report(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     if "resolved_ids" not in file.fields:
         return None
     report = file.fields
+    # dictionaries in place of sets: they keep the order of the file
     listed = {name: dict.fromkeys(map(str, report.get(f"{name}_ids") or ())) for name in _LISTS}
     results = []
     for name in {**listed["submitted"], **listed["resolved"], **listed["unresolved"]}:
@@ -50,6 +51,7 @@ _LISTS = ("submitted", "resolved", "unresolved", "error", "empty_patch")
 
 def read_single_reports(file: LogFile, _columns: LogColumns) -> TaskLog | None:
     """Read the reports of single instances of SWE-bench, {id: {"resolved": …}}: a file, or all files of a folder."""
+    # a folder has one report for each instance, in a folder of its own
     files = list(map(LogFile, sorted(file.path.rglob("report.json")))) or [file]
     results: list[TaskResult] = []
     for each in files:

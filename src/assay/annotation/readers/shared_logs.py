@@ -28,12 +28,14 @@ def read_helm(file: LogFile, columns: LogColumns) -> TaskLog | None:
     texts, attempts, splits = _helm_texts(path), Attempts(str(path)), set()
     for row in LogFile(path).content:
         if row.get("perturbation") is None:
+            # a statistic that counted nothing has no mean
             values = {stat["name"]["name"]: stat["mean"] for stat in row["stats"] if stat.get("count", 1)}
             splits |= set(values_at(row, "stats[].name.split"))
             attempts.add(row["instance_id"], texts.get(row["instance_id"], ""), values)
     metric = attempts.choose(columns.metric, HELM_METRICS)
     stated = []
     beside = path.with_name("stats.json")
+    # a score is one of a split, so that only results of a single split can be compared with it
     for stat in (len(splits) == 1 and file.beside(beside)) or ():
         name = stat["name"]
         if name["name"] == metric and name.get("split") in splits and not PARTS & name.keys() and "mean" in stat:
@@ -79,6 +81,7 @@ def read_every_eval_ever(file: LogFile, columns: LogColumns) -> TaskLog | None:
 def _whole_score(file: LogFile, chosen: str) -> Iterator[StatedScore]:
     for path in sorted(file.path.parent.glob("*.json")):
         whole = LogFile(path).fields
+        # several evaluations may lie in one folder: the id says which file is on these rows
         if whole.get("evaluation_id") == file.rows[0]["evaluation_id"]:
             for result in whole.get("evaluation_results") or ():
                 if result.get("evaluation_name") == chosen and _is_share(result):

@@ -80,6 +80,7 @@ def read_task_results(
     logs = [_read(LogFile(path), columns) for path in paths]
     read = frozenset[str]().union(*map(attrgetter("columns"), logs))
     for name, value in asdict(columns).items():
+        # an option that no reader has taken would be believed to have decided
         if value is not None and name not in read:
             option = "--metric" if name == "metric" else f"--columns {name}"
             harnesses = ", ".join(map(attrgetter("harness"), logs))

@@ -5,9 +5,8 @@ Patches run in different directions: those of Defects4J and BugsC++ turn the fix
 so their "-" lines are the fix; those of BugsInPy, GitBug-Java and SWE-bench turn the buggy source into the
 fixed one, so it is their "+" lines.
 
-Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva et al. 2024 (GitBug-Java), An
-    et al.
-2023 (BugsC++), Jimenez et al. 2024 (SWE-bench).
+Sources: Just et al. 2014 (Defects4J), Widyasari et al. 2020 (BugsInPy), Silva et al. 2024 (GitBug-Java), An et al. 2023
+(BugsC++), Jimenez et al. 2024 (SWE-bench).
 """
 
 import csv
@@ -30,6 +29,7 @@ SIDES: tuple[Side, Side] = ("old", "new")
 """The fixed and the buggy side of a patch that turns the fixed source into the buggy one."""
 
 _text = partial(file_text, parts=3)  # projects have files of the same names
+_BUGSCPP_PATCH = re.compile(r"(\d+)-buggy\.patch")
 _SETTING = re.compile(r'^(\w+)="(.*)"\s*$', re.MULTILINE)
 
 
@@ -83,9 +83,9 @@ def defects4j_folders(path: Path, note: Note) -> Iterator[SourceRow]:
 def bugscpp_folders(path: Path, note: Note) -> Iterator[SourceRow]:
     """Rows of a checkout: bugscpp/taxonomy/<project>/patch/NNNN-buggy.patch, with its entry in meta.json."""
     for patch in walk(path):
-        if patch.parent.name != "patch" or not patch.name.endswith("-buggy.patch"):
+        if patch.parent.name != "patch" or not (number := _BUGSCPP_PATCH.fullmatch(patch.name)):
             continue
-        project, bug = patch.parent.parent, int(patch.name.removesuffix("-buggy.patch"))
+        project, bug = patch.parent.parent, int(number[1])
         meta = _meta(project / "meta.json", note)
         defect: SourceRow = next((entry for entry in meta.get("defects", []) if entry.get("id") == bug), {})
         yield {

@@ -1,7 +1,6 @@
 """Sets with known members and nonmembers, split by publication date.
 
-Sources: Shi et al. 2023, "Detecting Pretraining Data from Large Language Models" (WikiMIA, BookMIA); Duarte
-    et al.
+Sources: Shi et al. 2023, "Detecting Pretraining Data from Large Language Models" (WikiMIA, BookMIA); Duarte et al.
 2024, "DE-COP" (arXivTection).
 """
 

@@ -35,9 +35,8 @@ def hashed_features(texts: Sequence[str]) -> Features:
     - Words: parts of names, and the words in strings, comments and docstrings.
     - n-grams of spelled tokens, n = 1, 2, 3.
     - n-grams of shapes, n = 3, 5, 8. A name is replaced by the distance to its previous occurrence *within the gram*:
-    `a = a +
-      b` and `x = x + y` are equal grams, `x = y + x` is another (parameterised matching, Baker 1993). Renaming does not
-      change them.
+      `a = a + b` and `x = x + y` are equal grams, `x = y + x` is another (parameterised matching, Baker 1993). Renaming
+      does not change them.
     """
     lexemes = read_lexemes(texts)
     numbers = np.arange(len(texts) + 1)

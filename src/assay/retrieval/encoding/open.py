@@ -105,6 +105,7 @@ def open_bag(folder: Path, *, name: str) -> BagEncoder:
         raise ModelError(
             f"{path}: expected the rows, scales and weights of an encoder ({plain_reason(error)})"
         ) from error
+    # the version is a part of it: the same weights give other vectors of other features
     digest = hashlib.sha256(f"features {FEATURES_VERSION}\n".encode() + path.read_bytes()).hexdigest()
     sign_weights, learned_weights = weights
     return BagEncoder(

@@ -100,6 +100,7 @@ def _listed(name: str, listing: Any) -> list[tuple[str, str]]:  # noqa: ANN401  
     except (TypeError, KeyError) as error:
         raise ModelError(f"{name}: modules.json is no list of modules with type and path") from error
     for kind, path in modules:
+        # a forged list must not lead out of the folder of the model
         if Path(path).is_absolute() or ".." in Path(path).parts:
             raise ModelError(f"{name}: modules.json names the folder {path!r:.80}, expected one inside of the model")
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
@@ -163,6 +164,7 @@ def _dense(reader: _Reader, path: str) -> nn.Module:
     activation = str(settings.get("activation_function", "Tanh")).rpartition(".")[2]
     if activation not in ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid"):
         raise ModelError(f"{reader.name}: activation {activation!r} of a dense layer; expected a common one")
+    # the layer may have any name before its weight and bias
     state = {key.rpartition(".")[2]: value.float() for key, value in load_file(weights).items()}
     if "weight" not in state:
         raise ModelError(f"{weights}: expected linear.weight, received {', '.join(state)}")

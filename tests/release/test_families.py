@@ -3,7 +3,7 @@
 import pytest
 
 from assay.code import ClosePool, Renamable
-from assay.release.families import evened, families_of, partly_changed
+from assay.release.families import evened, name_families, partly_changed
 
 
 def _names(*names: str) -> list[Renamable]:
@@ -25,25 +25,25 @@ def _names(*names: str) -> list[Renamable]:
     ],
 )
 def test_names_that_belong_together_change_alike_or_stay(old, drawn, kept):
-    assert evened(old, drawn, [()] * len(old), families_of(_names(*old))) == kept
+    assert evened(old, drawn, [()] * len(old), name_families(_names(*old))) == kept
 
 
 def test_a_word_that_changed_before_changes_to_the_same_word_where_it_can():
     old, drawn = ("l1", "l2", "max_l"), ("lst1", "items2", "max_l")
     candidates = [("lst1",), ("items2", "lst2"), ("max_l",)]
-    assert evened(old, drawn, candidates, families_of(_names(*old))) == ("lst1", "lst2", "max_l")
+    assert evened(old, drawn, candidates, name_families(_names(*old))) == ("lst1", "lst2", "max_l")
 
 
 def test_the_author_and_unrelated_words_may_part_a_family():
     names = _names("l1", "l2", "total")
-    assert sorted(map(len, families_of(names))) == [1, 2]
-    assert sorted(map(len, families_of(names, alone={"l1"}))) == [1, 1, 1]
+    assert sorted(map(len, name_families(names))) == [1, 2]
+    assert sorted(map(len, name_families(names, alone={"l1"}))) == [1, 1, 1]
 
 
 def test_a_short_task_has_copies_in_which_some_names_stay_and_never_its_original():
     old = ("find_max", "l1", "l2")
     copies = [("get_max", "lst1", "lst2")]
-    found = set(partly_changed(old, copies, families_of(_names(*old)), seed=1))
+    found = set(partly_changed(old, copies, name_families(_names(*old)), seed=1))
     assert found == {("get_max", "lst1", "lst2"), ("find_max", "lst1", "lst2"), ("get_max", "l1", "l2")}
 
 

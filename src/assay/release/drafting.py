@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import filterfalse, islice
 from operator import attrgetter, itemgetter
 
 from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.families import evened, families_of, partly_changed
+from assay.release.families import evened, name_families, partly_changed
 from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
@@ -125,9 +125,8 @@ def drafted(
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
     alone = naming.alone(task, names)
-    for family in map(partial(_names_at, names), families_of(names, alone)):
-        if not keep.isdisjoint(family):
-            keep |= family
+    groups = map(partial(_names_at, names), name_families(names, alone))
+    keep = keep.union(*filterfalse(keep.isdisjoint, groups))
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
         program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
@@ -135,7 +134,7 @@ def drafted(
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names
-    old, families = tuple(map(attrgetter("name"), names)), families_of(names, alone)
+    old, families = tuple(map(attrgetter("name"), names)), name_families(names, alone)
     rows = [tuple(map(partial(_new_name, variant), names)) for variant in drawn.variants]
     drafts = dict.fromkeys(rows)
     if not naming.unrelated:

@@ -29,7 +29,7 @@ CLOSING = dict(zip("([{<", ")]}>", strict=True))
 KNOWN = frozenset(chain.from_iterable(WORDS_BY_PART.values()))
 _WORD = re.compile(r"[A-Za-z]{4,}")
 _QUOTED = re.compile(r"""(['"`])(\w)\1""")
-Literal = tuple[int, object]
+PlacedValue = tuple[int, object]
 """A value of an example, with its place among the arguments; the result is at -1."""
 
 
@@ -68,7 +68,7 @@ def _result(example: Example) -> str:
     return re.split("\"\"\"|'''", example.want)[0].strip()
 
 
-def _values(examples: Iterable[Example]) -> Iterator[Literal]:
+def _values(examples: Iterable[Example]) -> Iterator[PlacedValue]:
     """Yield the literal arguments of calls, and their results."""
     for example in examples:
         with suppress(*REFUSALS):
@@ -82,7 +82,7 @@ def _values(examples: Iterable[Example]) -> Iterator[Literal]:
                 yield place, python_literal(argument)
 
 
-def _special_cases(values: Iterable[Literal], letters: Iterable[str]) -> set[tuple[int, str]]:
+def _special_cases(values: Iterable[PlacedValue], letters: Iterable[str]) -> set[tuple[int, str]]:
     """Return what values show beside themselves: the edges of a task, and the letters that its text names."""
     cases = set()
     for place, value in values:

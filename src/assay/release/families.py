@@ -17,7 +17,7 @@ COMBINED = 4096
 """Combinations of families that are looked at."""
 
 
-def families_of(names: Sequence[Renamable], alone: Collection[str] = ()) -> list[list[int]]:
+def name_families(names: Sequence[Renamable], alone: Collection[str] = ()) -> list[list[int]]:
     """Return the places of the names of each family; most names, and those that are to stand alone, have their own."""
     families: dict[object, list[int]] = {}
     for place, name in enumerate(names):

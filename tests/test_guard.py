@@ -13,7 +13,7 @@ import pytest
 
 from assay.datasets.sources.columnar import write_batches
 from assay.errors import DataError, ModelError
-from assay.guard import child_stream, child_value, json_value, library_faults
+from assay.guard import child_stream, child_value, json_file, json_value, library_faults
 
 EXPECTED = "a harmless file"
 
@@ -107,6 +107,14 @@ def test_the_child_imports_nothing_from_the_current_folder(path, monkeypatch):
 def test_json_that_cannot_be_read_is_one_line(path, content):
     with pytest.raises(DataError, match="expected a JSON file"):
         json_value(path, content)
+
+
+def test_a_json_file_without_end_is_refused_before_it_fills_the_memory(tmp_path):
+    (tmp_path / "sparse.json").touch()
+    os.truncate(tmp_path / "sparse.json", 10**11)
+    for place in (Path("/dev/zero"), tmp_path / "sparse.json"):
+        with pytest.raises(ValueError, match="more than 268,435,456 bytes"):
+            json_file(place)
 
 
 def test_every_exception_of_a_library_is_one_line(path):

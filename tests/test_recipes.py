@@ -57,10 +57,15 @@ def action(tmp_path):
     path = f"{program(runner / 'bin' / 'python3', PYTHON).parent}{os.pathsep}{os.environ['PATH']}"
 
     def run(folder, event, **given):
-        context = {"github.action_path": str(ROOT)}
-        for side in ("base", "head"):
-            context[f"github.event.pull_request.{side}.sha"] = event["pull_request"][side]["sha"]
-        expanded = lambda text: re.sub(r"\$\{\{ (.*?) \}\}", lambda name: context[name[1]], text)  # noqa: E731
+        context = {"github.action_path": str(ROOT), "github.sha": event.get("after", "")}
+        context["github.event.before"] = event.get("before", "")
+        for side, commit in event.get("pull_request", {}).items():
+            context[f"github.event.pull_request.{side}.sha"] = commit["sha"] if side in {"base", "head"} else ""
+
+        def expanded(text):
+            first = lambda match: next(filter(None, map(context.get, match[1].split(" || "))), "")  # noqa: E731
+            return re.sub(r"\$\{\{ (.*?) \}\}", first, text)
+
         for name, value in parts["inputs"].items():
             context[f"inputs.{name}"] = given.get(name, expanded(value["default"]))
         (runner / "event.json").write_text(json.dumps(event))
@@ -105,6 +110,10 @@ def test_the_action_judges_a_pull_request_by_the_rules_of_its_base(action, tmp_p
     )
     assert action(checkout, {"pull_request": body}, base="; touch stolen $(touch stolen)").returncode == 2
     assert not (checkout / "stolen").exists()
+    done = action(checkout, {"before": base, "after": head})
+    assert (done.returncode, done.stdout.partition("\n")[0]) == (1, "Findings"), done.stderr
+    done = action(checkout, {})
+    assert (done.returncode, done.stdout.count("received an event without a base")) == (2, 1)
 
 
 @pytest.mark.program

@@ -41,6 +41,13 @@ def test_a_wrong_value_is_refused_in_one_line(values, line):
     assert str(raised.value) == line
 
 
+def test_single_values_replace_those_of_other_settings():
+    changed = Reading.of(limit=3, rate=0.25).with_values(limit=4)
+    assert (changed.limit, changed.rate) == (4, 0.25)
+    with pytest.raises(SettingError, match="did you mean limit"):
+        changed.with_values(limt=3)
+
+
 def test_the_identity_has_what_decides_and_the_record_everything():
     settings = Reading(limit=3, cache=False, folder=Path("a"))
     assert settings.identity() == {"limit": 3, "rate": 0.5, "bos": "auto", "doses": [], "folder": "a"}

@@ -160,6 +160,13 @@ def optimiser_loops(module: Module) -> list[int]:
     return method_calls(module, "backward")
 
 
+def own_compilations(module: Module) -> list[int]:
+    """Lines on which Python's `compile` is called, which ruff cannot ban as it bans `ast.parse`."""
+    calls = statements.nodes_of(ast.walk(module.tree), ast.Call)
+    names = statements.nodes_of(map(attrgetter("func"), calls), ast.Name)
+    return [name.lineno for name in names if name.id == "compile"]
+
+
 def own_replacements(module: Module) -> list[int]:
     """Lines on which a module replaces a file itself."""
     lines: list[int] = []
@@ -219,11 +226,14 @@ def parameters(sources: list[Module]) -> Iterator[Violation]:
 
 
 def second_ways(sources: list[Module]) -> Iterator[Violation]:
-    """A second optimiser loop, a second way to replace a file, a second table of languages."""
+    """A second optimiser loop, way to compile Python, way to replace a file, or table of languages."""
     for module in sources:
         if not module.path.startswith("training/"):
             for line in optimiser_loops(module):
                 yield Violation(module.path, line, "computes gradients itself; expected assay.training")
+        if module.path != "python_parser.py":
+            for line in own_compilations(module):
+                yield Violation(module.path, line, "compiles Python itself; expected assay.python_parser")
         if module.path != "files.py":
             for line in own_replacements(module):
                 yield Violation(module.path, line, "replaces a file itself; expected assay.files")

@@ -15,7 +15,8 @@ The functions do what the commands of the same name do, with their cache and the
 import sys
 
 if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
-    del sys.path[0]  # the current folder, which `python -m assay` adds: nothing in it is imported
+    # the current folder, which `python -m assay` adds: nothing in it is imported
+    del sys.path[0]
 
 import lazy_loader
 

@@ -59,7 +59,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at
         return kind(data)
     if kind is float:
         return _number(data)
-    if kind is int and isinstance(data, str):  # a mapping's key
+    # a mapping's key
+    if kind is int and isinstance(data, str):
         return int(data)
     return _expect(kind, data)
 
@@ -67,7 +68,8 @@ def _decode(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by annotations at
 def _decode_generic(kind: Any, origin: Any, data: Any) -> Any:  # noqa: ANN401
     """Return the value of a type with parameters, such as `tuple[int, ...]`."""
     arguments = get_args(kind)
-    if hasattr(origin, "__value__"):  # an alias with parameters, as `NDArray` is in later versions of numpy
+    # an alias with parameters, as `NDArray` is in later versions of numpy
+    if hasattr(origin, "__value__"):
         return _decode(origin.__value__[arguments], data)
     if origin in GENERIC:
         return GENERIC[origin](arguments, data)
@@ -113,7 +115,8 @@ def _decode_mapping(arguments: tuple[Any, ...], data: Mapping[str, Any]) -> dict
     entries = {read(name): _decode(item, value) for name, value in data.items()}
     if key is str:
         return entries
-    return dict(sorted(entries.items()))  # as text, "16" stands before "2"
+    # as text, "16" stands before "2"
+    return dict(sorted(entries.items()))
 
 
 def _or_nan(item: Any) -> Any:  # noqa: ANN401
@@ -127,7 +130,8 @@ def _decode_dataclass(kind: Any, data: Any) -> Any:  # noqa: ANN401  led by anno
     hints = get_type_hints(kind)
     entries = _expect(dict, data)
     # a field with a default may be missing: a file of an earlier version has fewer
-    needed = [f for f in dataclasses.fields(kind) if f.name in entries or f.default is dataclasses.MISSING]
+    fields = dataclasses.fields(kind)
+    needed = [f for f in fields if f.name in entries or f.default is f.default_factory is dataclasses.MISSING]
     return kind(**{f.name: _decode(hints[f.name], entries[f.name]) for f in needed})
 
 

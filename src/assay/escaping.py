@@ -9,8 +9,10 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-_JOINERS = "\u200c\u200d"  # invisible, but names in several scripts and emoji are spelled with them
-_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")  # unprintable to Python, harmless to a reader
+# invisible, but names in several scripts and emoji are spelled with them
+_JOINERS = "\u200c\u200d"
+# unprintable to Python, harmless to a reader
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 # What starts a command in a log of continuous integration: GitHub's ::name at the start of a line, its ##[ and Azure's
 # ##vso[ anywhere, TeamCity's ##teamcity[. Wrapping decides where a line begins, so they are broken wherever they are.
@@ -22,6 +24,7 @@ _COMMAND = re.compile(
 # control characters, separators of lines, and what turns the direction of writing
 _HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+# the wide forms too: spreadsheets in East Asian locales read them as the narrow ones
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -49,7 +52,8 @@ def json_text(value: Any, *, indent: int | None = None, ensure_ascii: bool = Tru
     A reader of JSON gets the same value: the escapes are JSON's own.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)
-    lines = text.split("\n")  # JSON's own line breaks; those in strings are escaped already
+    # JSON's own line breaks; those in strings are escaped already
+    lines = text.split("\n")
     return "\n".join(map(_json_line, lines))
 
 
@@ -81,6 +85,7 @@ def sarif_message(text: str) -> str:
 
 def web_address(address: str | None) -> str | None:
     """Return an address that a page may link to; None for every other, as `javascript:` and `file:` are."""
+    # `urlsplit` drops tabs and line breaks, and so could see another scheme than a browser does
     if address is None or visible(address) != address or " " in address:
         return None
     try:

@@ -136,6 +136,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         unfinished.mkdir(parents=True)
         yield unfinished
         unfinished.rename(path)
+    # weights are written by safetensors, whose error for a full disk is of its own type
     except (OSError, SafetensorError) as error:
         raise DataError(cannot_write(path, error)) from error
 
@@ -229,7 +230,8 @@ def assay_table(path: Path, data: bytes) -> dict[str, Any] | None:
         content = parse_toml(data.decode("utf-8").replace("\r\n", "\n"))
     except ValueError as error:  # no TOML or no text
         if is_project and CONFIGURATION_VARIABLE not in os.environ:
-            return None  # of another project; its own tools report what is wrong with it
+            # of another project; its own tools report what is wrong with it
+            return None
         raise DataError(f"{path} is not a TOML file: {error}") from error
     if not is_project:
         return content
@@ -249,7 +251,8 @@ def check_target(*paths: Path | None) -> None:
     for path in filter(None, paths):
         if path.is_dir():
             raise DataError(f"{path} is a folder, expected the path of a file")
-        if path.exists() and not path.is_file():  # a device or pipe would be renamed over
+        # a device or pipe would be renamed over
+        if path.exists() and not path.is_file():
             raise DataError(f"{path} is not a plain file, expected the path of a file")
         if not path.parent.is_dir():
             raise DataError(f"{path}: the folder {path.parent} does not exist, expected one that does")

@@ -68,7 +68,8 @@ MEMORY_A_BYTE = 20
 LONGEST_REASON = 300
 """Characters of the reason that a child process gives."""
 
-_REFUSED, _REPORTED = 65, 66  # sysexits.h: wrong data; here with a reason, or with a line of ours
+# sysexits.h: wrong data; here with a reason, or with a line of ours
+_REFUSED, _REPORTED = 65, 66
 _FRUGAL = {"OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Variables that keep a library from reserving memory for threads and pools."""
 
@@ -183,6 +184,20 @@ def child_value(reader: Callable[..., None], path: Path, *arguments: object, in_
         return json_value(path, stream.read(LARGEST_JSON + 1))
 
 
+def json_file(path: Path) -> Any:  # noqa: ANN401  whatever JSON can hold
+    """Return the value of a JSON file that was named, and may be a device without end.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is larger than `LARGEST_JSON`, not UTF-8, not JSON, or nested too deeply.
+    """
+    with path.open("rb") as file:
+        content = file.read(LARGEST_JSON + 1)
+    if len(content) > LARGEST_JSON:
+        raise ValueError(f"more than {LARGEST_JSON:,} bytes")
+    return parse_json(content)
+
+
 def json_value(path: Path, content: bytes) -> Any:  # noqa: ANN401  whatever JSON can hold
     """Return the value of a JSON document.
 
@@ -249,14 +264,16 @@ def _main(task: str) -> None:
     # copies of both streams, before the numbers 1 and 2, which libraries in C write to, lead nowhere
     written, reasons = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(2), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 1)  # a library that prints must not write into the result
+    # a library that prints must not write into the result
+    os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     limit_process(0, seconds=seconds, memory=memory)
     try:
         getattr(importlib.import_module(module), name)(written, *arguments)
         written.flush()
     except BrokenPipeError:
-        os._exit(0)  # nobody reads any more
+        # nobody reads any more
+        os._exit(0)
     except AssayError as fault:
         reasons.write(str(fault))
         reasons.flush()
@@ -266,7 +283,8 @@ def _main(task: str) -> None:
         reasons.write(large if isinstance(fault, MemoryError) else short_reason(fault))
         reasons.flush()
         os._exit(_REFUSED)
-    os._exit(0)  # a library whose memory is damaged may crash when it cleans up
+    # a library whose memory is damaged may crash when it cleans up
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,7 @@ class PlugIns(Mapping[str, Plugged], Generic[Plugged]):
             raise PlugInError(
                 f"{plug_in_origin(entry)} is of type {type(loaded).__name__}; expected {self._description}"
             )
+        # an object is requested by the name of its entry point, and its results have its own
         name = getattr(loaded, "name", entry.name)
         if name != entry.name:
             raise PlugInError(f"{plug_in_origin(entry)} has the name {name!r}; expected that of its entry point")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event, Lock, Thread
 
 from rich.console import Console
@@ -62,12 +63,12 @@ def _share(done: int, total: int) -> float:
     return done / total if total else 0.0
 
 
-def _columns() -> tuple[ProgressColumn, ...]:
+def _columns(unit: str) -> tuple[ProgressColumn, ...]:
     return (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("texts"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
@@ -80,14 +81,25 @@ class WorkClock:
     """
 
     def __init__(self) -> None:
-        self._began, self._worked = time.perf_counter(), time.process_time()
+        self._began, self._worked = time.perf_counter() - seconds_waited(), time.process_time()
 
     def __call__(self) -> float:
         """Return the seconds until now."""
-        passed, worked = time.perf_counter() - self._began, time.process_time() - self._worked
-        if worked < ELSEWHERE * passed:
+        # on a busy machine a program stands in the queue for longer than it works, which is no work elsewhere
+        passed, worked = time.perf_counter() - seconds_waited() - self._began, time.process_time() - self._worked
+        # "or equal": a clock of coarse steps may not have moved yet
+        if worked <= ELSEWHERE * passed:
             return passed
+        # k busy cores use k seconds of a processor in a second; rounded, because other programs take a part of each
         return worked / max(1, round(worked / passed))
+
+
+def seconds_waited() -> float:
+    """Return the seconds for which this program was ready and other programs had the processor; 0 if not known."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class TimeLeft:
@@ -122,6 +134,7 @@ class TimeLeft:
         if self._left is not None:
             since = now - self._last
             expected = max(0.0, self._left - since)
+            # exponential smoothing: the new estimate has half of the weight when the last one is PERIOD old
             estimate = expected + since / (since + PERIOD) * (estimate - expected)
         self._left, self._last = estimate, now
         return f"about {time_in_words(estimate)}{self._unit} left"
@@ -139,11 +152,14 @@ class Phases:
 
 
 @contextmanager
-def progress_bar(description: str, *, shown: bool = True, by_core: bool = False) -> Iterator[Phases | None]:
+def progress_bar(
+    description: str, *, unit: str = "texts", shown: bool = True, by_core: bool = False
+) -> Iterator[Phases | None]:
     """Show a bar with the rate and the time left, or lines where there is no terminal; yield None if not `shown`.
 
     Args:
         description: of the work.
+        unit: of what is done, in the plural.
         shown: False for none.
         by_core: the time left is that of each processor core, see `WorkClock`.
     """
@@ -156,10 +172,10 @@ def progress_bar(description: str, *, shown: bool = True, by_core: bool = False)
         # by a thread of its own, because a log that stays silent for minutes looks like one of a program that hangs
         with lines.repeated():
             yield Phases(
-                lambda done, total: lines.report(f"{done:,} of {total:,} texts", _share(done, total)), lines.begin
+                lambda done, total: lines.report(f"{done:,} of {total:,} {unit}", _share(done, total)), lines.begin
             )
         return
-    with Progress(*_columns(), console=ERRORS, transient=True) as bar:
+    with Progress(*_columns(unit), console=ERRORS, transient=True) as bar:
         task = bar.add_task(description, total=None, left="")
 
         def update(done: int, total: int) -> None:
@@ -247,4 +263,5 @@ def is_live() -> bool:
 
 
 def _print_line(line: str) -> None:
+    # one line for a log: rich would break it at 80 columns
     ERRORS.print(visible(line), markup=False, highlight=False, soft_wrap=True)

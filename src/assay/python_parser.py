@@ -58,6 +58,7 @@ def compiles(source: str) -> bool:
     """Return True if the text is a program that Python can run."""
     try:
         with python_parser():
+            # only the compiler refuses `return` outside of a function; no `from __future__` of ours holds for the text
             compile(source, "<text>", "exec", dont_inherit=True)
     except REFUSALS:
         return False

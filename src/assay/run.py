@@ -143,7 +143,8 @@ class Run:
             raise DataError(f"cannot write the run folder {self.path}: {error.strerror or error}") from error
         busy = DataError(f"{self.result}: another process works on this run; expected its end, or another folder")
         with sole_process(self.path / LOCK, busy):
-            self.refuse_finished()  # another process may have finished it since
+            # another process may have finished it since
+            self.refuse_finished()
             self._begin(recorded, ignored)
             try:
                 yield self
@@ -169,7 +170,8 @@ class Run:
             if not is_finished(before):
                 inform(f"continues the unfinished run in {self.result}; what the cache holds is not computed again")
             return
-        shutil.rmtree(self.state, ignore_errors=True)  # the state of another run is of no use
+        # the state of another run is of no use
+        shutil.rmtree(self.state, ignore_errors=True)
         start = {
             "kind": self.kind,
             # `python -m assay` has the path of __main__.py in place of the command
@@ -184,7 +186,8 @@ class Run:
         write_json(self.path / MANIFEST, start)
 
     def _remove(self, created: Sequence[Path]) -> None:
-        with suppress(OSError):  # a folder that holds something else by now stays
+        # a folder that holds something else by now stays
+        with suppress(OSError):
             for name in (MANIFEST, LOCK):
                 (self.path / name).unlink(missing_ok=True)
             for place in created:
@@ -283,7 +286,8 @@ def _is_foreign(folder: Path) -> bool:
     try:
         manifest = parse_json((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
-        return False  # a damaged run
+        # a damaged run
+        return False
     return not (isinstance(manifest, dict) and "assay" in manifest)
 
 

@@ -12,12 +12,13 @@ the page of settings are made from these declarations. Nothing here knows of a t
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from datetime import date
 from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from assay.errors import SettingError, did_you_mean
+from assay.errors import DataError, SettingError, did_you_mean
 
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 NUMBERS: Mapping[Any, tuple[type, ...]] = {int: (int,), float: (int, float)}
@@ -213,6 +214,11 @@ class Settings:
                 raise SettingError(f"received {name}, which is no setting of {cls.__name__}{near}")
         return cls(**values)
 
+    def with_values(self, **values: Any) -> Self:  # noqa: ANN401  the types of the fields
+        """Return these settings with other values; errors as in `of`."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # as in `of`
+        return self.of(**own | values)
+
     def identity(self) -> dict[str, object]:
         """Return the settings that can change a value, by name, as JSON holds them."""
         return {
@@ -264,6 +270,20 @@ def _read(kind: Any) -> tuple[Declared, ...]:  # noqa: ANN401
                     )
                 )
     return tuple(entries)
+
+
+def day_named(value: date | str | None, option: str) -> date | None:
+    """Return a day.
+
+    Raises:
+        DataError: the text is no day of the calendar.
+    """
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise DataError(f"{option} {value!r:.40}: expected a day as YYYY-MM-DD") from None
 
 
 def from_pairs(entries: Iterable[Declared], texts: Iterable[str], place: str) -> dict[str, Any]:

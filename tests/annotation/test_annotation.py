@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -240,6 +241,14 @@ def test_a_file_that_is_no_log_of_inspect_says_what_it_is(tmp_path, name, conten
         (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=re.escape(reason)):
         read_inspect_log(tmp_path / name)
+
+
+def test_a_log_of_inspect_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path):
+    pytest.importorskip("inspect_ai")
+    with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b" " * 70_000_000)
+    with pytest.raises(DataError, match="unpacks to more than 200 times its size"):
+        read_inspect_log(tmp_path / "bomb.eval")
 
 
 @pytest.mark.parametrize("harness", ["evalplus", "swebench"])

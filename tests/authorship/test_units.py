@@ -71,6 +71,13 @@ def test_added_lines_stand_in_the_patched_file_where_it_is_there(tmp_path):
     assert unit.surroundings.text.startswith("x = 1")
 
 
+@pytest.mark.parametrize("name", ["loop", "a\0b", "n" * 5000, "../" * 3000, "folder"])
+def test_a_name_in_a_patch_that_is_the_path_of_no_file_has_no_text(tmp_path, name):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    assert files_below(tmp_path)(name) is None
+
+
 def test_an_added_line_inside_a_docstring_is_no_code(tmp_path):
     (tmp_path / "m.py").write_text('def f():\n    """Return 1.\n\n    y = 2\n    """\n    return 1\n')
     patch = """--- a/m.py

@@ -457,6 +457,8 @@ def test_a_found_file_with_rules_is_not_in_the_way_of_other_commands(branch):
         ([], "[check]\nindex = ['a']\n", "check.index: received ['a'], expected"),
         ([], "[check]\nfail-on-licence = ['GPL3']\n", "is not on the SPDX list"),
         ([], "[check]\nbaseline = 'absent.json'\n", "absent.json of"),
+        ([], "[check]\nfail-on-licence = ['copylef']\n", "assay.toml of "),
+        ([], "[check]\nfail-on-licence = ['copylef']\n", "did you mean copyleft"),
         ([], "[check]\nfail-on-writer = ['agents']\n", "did you mean agent?"),
         ([], "[check\n", "is not a TOML file"),
         (["--base", "-x"], "", "received the commit '-x'"),

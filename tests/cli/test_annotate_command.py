@@ -76,7 +76,7 @@ def test_an_index_is_no_split_any_more(assay, results):
         (("--columns", "text=prompt"), "received --columns text, which the results of EvalPlus have no use for"),
         (("--columns", "outcome=status"), "received --columns outcome without an id"),
         (("--subset", "plus"), "received options of a benchmark without --benchmark"),
-        (("--after", "yesterday"), "expected a day such as 2025-06-30"),
+        (("--after", "yesterday"), "--after 'yesterday': expected a day as YYYY-MM-DD"),
         (("--after", "2025-01-01"), "no task has a date; expected --columns date=NAME"),
         (("--every-eval-ever", "e.jsonl"), "holds no samples of every_eval_ever"),
     ],

@@ -34,7 +34,8 @@ def test_without_labels_and_unseen_text_nothing_is_run_unless_it_shall_only_desc
     assert [way.partition(":")[2].partition(":")[0] for way in ways] == [" note"] * 6
     assert all(how in done.err for how in ("assay scan", "--release", "--parent", "--same-form", "--unseen"))
     assert "there will be no verdict" in error
-    assert "assay unseen build" in done.err
+    assert f"`assay scan CORPUS… --for {unseen}`" in done.err
+    assert f"`assay unseen build REPOSITORY… --like {unseen} --after DATE -o new.jsonl`" in error
     assert not (tmp_path / "assay-runs").exists()
     assert assay("audit", golden / "model", unseen, "--scores", "loss", "--fail-on", "familiar").code == 3
     done = assay("audit", golden / "model", unseen, "--scores", "loss", "--describe")
@@ -85,6 +86,12 @@ def test_cost_and_time_are_the_first_lines_and_cached_texts_cost_nothing(assay, 
 
 
 @pytest.mark.slow
+def test_a_limit_that_saves_little_is_explained(assay, texts, unseen, golden):
+    command = ("audit", golden / "model", texts, "--scores", "loss", "--unseen", unseen, "--control", "none")
+    done = assay(*command, "--limit", 6, "--describe")
+    assert "; 30 of 36 texts are unseen text, which --limit does not cut" in done.err
+
+
 def test_rewritings_and_scores_of_methods_in_the_cache_cost_nothing(assay, tmp_path, golden):
     for name, first in (("texts", 0), ("unseen", 50)):
         rows = [

@@ -220,3 +220,13 @@ def test_ctrl_c_and_sigterm_end_with_one_line_that_says_how_to_go_on(golden, tmp
     assert len([line for line in err.splitlines() if not line.startswith("assay: warning: ")]) == 1
     assert "run the same command again to continue" in err
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", ["twins", "rotate"])
+def test_a_link_that_leads_to_itself_is_the_path_of_nothing(assay, tmp_path, command):
+    (tmp_path / "loop").symlink_to("loop")
+    refused(assay("release", command, "loop", "-o", "out.jsonl"), "loop", "expected the path of a file or folder")
+
+
+def test_a_path_with_a_nul_character_is_refused(assay):
+    refused(assay("release", "verify", "a\0b", "secret.json"), "PUBLIC: expected a text without NUL characters")

@@ -76,6 +76,48 @@ def test_a_model_and_its_control_are_checked_before_the_data_are_read(assay):
         assert (done.code, "did you mean small?" in done.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("annotate r --tasks t.jsonl --after 2024-01-01", "received --after and --tasks"),
+        ("annotate r --tasks t.jsonl --every-eval-ever e.jsonl", "received --every-eval-ever and --tasks"),
+        ("annotate r --scan e.jsonl --clean - -o -", "received - for --clean and for -o"),
+        ("annotate r --scan e.jsonl -o - --json", "--json has no effect"),
+        ("detect a.py --sarif - --format csv", "--format has no effect"),
+        ("trace a.py --index i --sarif - --format spdx", "--format has no effect"),
+        ("check --sarif - --json", "--json has no effect"),
+        ("audit builtin:small texts.jsonl --describe --unseen-columns text=code", "--unseen-columns has no effect"),
+        ("cache info --path none.sqlite", "--path none.sqlite: no such file"),
+        ("cache clear --path none.sqlite", "--path none.sqlite: no such file"),
+        ("config allow a.toml b.toml", "received 2 files"),
+        ("demo --live --json", "--live prints its verdicts as lines"),
+        ("frequencies builtin:small texts.jsonl -o t.npz --device cpu", "--device has no effect"),
+        ("frequencies builtin:small texts.jsonl -o t.npz --model-option bos=never", "--model-option bos has no effect"),
+        ("serve --index i --mcp --port 80", "--port has no effect"),
+        ("unseen build . -o u.jsonl --data HumanEval.jsonl", "--data has no effect"),
+    ],
+)
+def test_what_has_no_effect_is_refused_and_nothing_is_written(assay, tmp_path, texts, arguments, line):
+    before = set(tmp_path.rglob("*"))
+    done = assay(*arguments.split())
+    assert (done.code, line in done.err, done.err.count("\n")) == (2, True, 1), done.err
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_pairs_of_the_configuration_file_and_values_with_commas_are_no_options_of_the_command_line(assay, tmp_path):
+    """Of a table of tasks `group` is not used; the file may set it all the same, and `label` is part of a value."""
+    (tmp_path / "assay.toml").write_text('columns = {group = "repo"}\n')
+    done = assay("annotate", "r", "--tasks", "t.jsonl", "--columns", "text=patch,label")
+    assert "t.jsonl" in done.err
+    assert "has no effect" not in done.err
+
+
+def test_a_list_of_packages_is_checked_in_the_format_asked_for(assay, monkeypatch):
+    monkeypatch.setattr("assay.api.unseen.undated_packages", lambda names, _: dict.fromkeys(names, "older"))
+    done = assay("unseen", "dates", "numpy", "--after", "2025-08-01", "--json")
+    assert (done.code, json.loads(done.out)) == (1, {"after": "2025-08-01", "older": {"numpy": "older"}})
+
+
 def test_a_model_in_the_cache_of_the_hub_is_near(assay, tmp_path, monkeypatch, texts):
     (tmp_path / "hub" / "models--openai-community--gpt2-small").mkdir(parents=True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))

@@ -1,4 +1,6 @@
-"""A path that leads nowhere: an empty text, which Python takes as the current folder, and a folder that was removed."""
+"""A path that leads nowhere: an empty text (for Python the current folder), a removed folder, and a named pipe."""
+
+import os
 
 import pytest
 import typer
@@ -18,6 +20,24 @@ def test_no_argument_and_no_option_takes_an_empty_text(command):
         empty = ["a", ""] if parameter.nargs != 1 or parameter.multiple else ""
         with pytest.raises(typer.BadParameter, match="received an empty text"):
             parameter.process_value(typer.Context(leaf), empty)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_argument_and_no_option_waits_for_a_named_pipe(command, tmp_path):
+    leaf, pipe = COMMANDS[command], str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    for parameter in leaf.params:
+        if getattr(parameter, "is_flag", False) or not parameter.expose_value:
+            continue
+        with pytest.raises(typer.BadParameter, match="received the named pipe"):
+            parameter.process_value(typer.Context(leaf), ["a", pipe] if parameter.nargs != 1 else pipe)
+
+
+def test_a_pipe_of_the_shell_is_read(assay):
+    reader, writer = os.pipe()
+    os.write(writer, b"x = 1\n")
+    os.close(writer)
+    assert assay("detect", f"/dev/fd/{reader}", "--language", "python").code == 0
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,8 @@ class TestConfiguration:
 
     def test_columns_of_a_found_file_hold_but_no_key_smuggled_in_a_value(self, tmp_path):
         (tmp_path / "assay.toml").write_text("columns = { text = 'prompt' }")
-        assert read_configuration(command_line(), tmp_path).defaults["audit"]["columns"] == ["text=prompt"]
+        found = read_configuration(command_line(), tmp_path)
+        assert (found.refused, found.defaults["audit"]["columns"]) == ("", ["text=prompt"])
         (tmp_path / "assay.toml").write_text("model-option = { }\n[audit]\nmodel-option = { x = '1,adapter=evil' }")
         assert "assay config allow" in read_configuration(command_line(), tmp_path).refused
 
@@ -388,8 +389,16 @@ class TestProgress:
         passed, worked = iter((0.0, 10.0, 10.0)), iter((0.0, 0.5, 8.0))
         monkeypatch.setattr("assay.progress.time.perf_counter", lambda: next(passed))
         monkeypatch.setattr("assay.progress.time.process_time", lambda: next(worked))
+        monkeypatch.setattr("assay.progress.seconds_waited", lambda: 0.0)
         clock = WorkClock()
         assert (clock(), clock()) == (10, 8)
+
+    def test_work_on_a_busy_machine_is_no_work_elsewhere(self, monkeypatch):
+        passed, worked, waited = iter((0.0, 100.0)), iter((0.0, 5.0)), iter((3.0, 98.0))
+        monkeypatch.setattr("assay.progress.time.perf_counter", lambda: next(passed))
+        monkeypatch.setattr("assay.progress.time.process_time", lambda: next(worked))
+        monkeypatch.setattr("assay.progress.seconds_waited", lambda: next(waited))
+        assert WorkClock()() == 5
 
     def test_the_last_state_is_repeated_while_nothing_is_reported(self, monkeypatch):
         monkeypatch.setattr("assay.progress.PERIOD", 0.0)

@@ -111,6 +111,14 @@ def test_a_denied_licence_is_exit_code_1_and_is_told(assay, index, snippet):
     assert assay("trace", snippet, "--index", index, "--allow-license", "permissive").code == 1
 
 
+def test_what_own_leaves_out_is_counted(assay, index, snippet):
+    gate = ("trace", snippet, "--index", index, "--fail-on-licence", "GPL-*", "--own")
+    left_out, misspelt = assay(*gate, "Ada"), assay(*gate, "Adda")
+    assert (left_out.code, misspelt.code) == (0, 1)
+    assert "--own leaves out 1 finding\n" in left_out.err
+    assert "--own leaves out 0 findings\n" in misspelt.err
+
+
 def test_an_unknown_licence_alone_is_exit_code_3_unless_it_is_allowed(assay, tmp_path, snippet):
     place = tmp_path / "unknown.index"
     with CodeIndex.create(place) as index:

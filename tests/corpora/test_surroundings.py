@@ -170,6 +170,47 @@ NOT_UNDERSTOOD = "unknown"
             "AGPL-3.0-only",
         ),
         ("pom.xml", "<!-- Licensed under the Apache License, Version 2.0 -->\n<project></project>", "Apache-2.0"),
+        (
+            "pom.xml",
+            "<licenses><license><name>CDDL + GPLv2 with classpath exception</name></license></licenses>",
+            "CDDL-1.0 OR GPL-2.0-only WITH Classpath-exception-2.0",
+        ),
+        (
+            "pom.xml",
+            "<licenses><license><name>Dual</name><url>https://oss.oracle.com/licenses/CDDL+GPL-1.1</url></license></licenses>",
+            "CDDL-1.1 OR GPL-2.0-only WITH Classpath-exception-2.0",
+        ),
+        (
+            "pom.xml",
+            "<licenses><license><name>Modified MIT</name><url>https://opensource.org/licenses/MIT</url></license></licenses>",
+            NOT_UNDERSTOOD,
+        ),
+        (
+            "package.xml",
+            "<package><license>BSD</license><license>LGPLv2.1</license></package>",
+            "BSD-3-Clause AND LGPL-2.1-only",
+        ),
+        (
+            "package.xml",
+            '<license uri="http://www.php.net/license/3_01.txt">PHP</license><changelog><license>GPL</license></changelog>',
+            "PHP-3.01",
+        ),
+        ("package.xml", "<license>TODO</license><license>MIT</license>", NOT_UNDERSTOOD),
+        ("build.gradle", 'ext.l = "Eclipse Public License - v 1.0"\nlicense {\n name project.l\n}\n', "EPL-1.0"),
+        (
+            "project.clj",
+            '(defproject a "1" :license {:name "Eclipse Public License" :url "http://www.eclipse.org/legal/epl-v10.html"})',
+            "EPL-1.0",
+        ),
+        ("build.sbt", 'licenses += "Mine" -> url("https://www.gnu.org/licenses/agpl-3.0.txt")', "AGPL-3.0-only"),
+        ("a.cabal", "license:\n    BSD3\nlicense-file:\n    LICENSE\n", "BSD-3-Clause"),
+        ("DESCRIPTION", "Package: a\nLicense: GPL-2 |\n    GPL-3\n", "GPL-2.0-only OR GPL-3.0-only"),
+        ("setup.py", "arguments = dict(name='a', license='GPLv3+')\nsetup(**arguments)\n", "GPL-3.0-or-later"),
+        (
+            "setup.py",
+            "setup(name='a', license='Under the MIT license. See LICENSE file for details')\n",
+            "MIT",
+        ),
         ("meson.build", "project('a', license : ['MIT', 'GPL-2.0'])\n", "MIT AND GPL-2.0-only"),
         ("a.gemspec", "Gem::Specification.new do |s|\n  s.licenses = ['MIT', 'GPL-2.0']\nend\n", "GPL-2.0-only OR MIT"),
         (

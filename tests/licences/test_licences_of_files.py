@@ -160,7 +160,22 @@ def test_a_short_licence_file_is_read_to_its_end(text, licence):
 
 
 @pytest.mark.parametrize(
-    ("words", "licence"), [("mit", "MIT"), ("BSD", "BSD-3-Clause"), ("Commercial", None), ("", None)]
+    ("words", "licence"),
+    [
+        ("mit", "MIT"),
+        ("BSD", "BSD-3-Clause"),
+        ("Modified BSD", "BSD-3-Clause"),
+        ("Modified MIT", None),
+        ("GPLv2+CE", "GPL-2.0-only WITH Classpath-exception-2.0"),
+        ("GPL2 w/ CPE", "GPL-2.0-only WITH Classpath-exception-2.0"),
+        ("PHP 3.01", "PHP-3.01"),
+        ("Apache Software License (Apache 2.0)", "Apache-2.0"),
+        ("ISC License (ISCL)", "ISC"),
+        ("License :: OSI Approved :: GNU General Public License v3 (GPLv3)", "GPL-3.0-only"),
+        ("GPL v3 or later, see COPYING", "GPL-3.0-or-later"),
+        ("Commercial", None),
+        ("", None),
+    ],
 )
 def test_short_spellings(words, licence):
     assert spelt_licence(words) == licence

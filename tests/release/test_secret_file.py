@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import DataError
-from assay.release import read_secret
+from assay.release import read_secret, rotate_release, run_release_test
 from assay.release.lot import salted_digest
 from assay.release.secret_file import write_secret
 from assay.release.secret_values import LoggedTest, SpentCopies
@@ -45,6 +45,7 @@ def damaged(content: dict) -> dict:
         (lambda c: {**c, "format": "x"}, "received other JSON"),
         (lambda c: {**c, "version": 9}, "has version 9"),
         (lambda c: {**c, "versions": [{**c["versions"][0], "number": 2}]}, "is damaged"),
+        (lambda c: {**c, "versions": []}, "is damaged"),
         (lambda c: {**c, "versions": [{**c["versions"][0], "number": n + 1} for n in range(30)]}, "is damaged"),
         (damaged, "is damaged"),
         (lambda c: {k: v for k, v in c.items() if k != "tests"}, "is damaged"),
@@ -173,6 +174,28 @@ def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path):
     for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(DataError, match="is not a plain file, expected the secret file"):
             read_secret(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b'{"format": "assay release', b"{}", b'{"format": "assay release secret", "version": 9}'],
+)
+@pytest.mark.parametrize("use", [lambda path: run_release_test("none", path), lambda path: rotate_release(path, "out")])
+def test_what_is_no_secret_is_refused_without_a_lock(content, use, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "secret.json"
+    if content is not None:
+        path.write_bytes(content)
+    before = list(tmp_path.iterdir())
+    with pytest.raises(DataError, match=r"expected the secret file|expected 2"):
+        use(path)
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_a_file_that_is_too_large_for_a_secret_is_refused_before_it_is_read(secret_path):
+    os.truncate(secret_path, 10**11)
+    with pytest.raises(DataError, match="100,000,000,000 bytes, expected 268,435,456 at most"):
+        read_secret(secret_path)
 
 
 def test_a_killed_writer_leaves_the_old_file(secret_path):

@@ -1,7 +1,10 @@
 """Charts are valid Vega-Lite, and their axes are those of the numbers."""
 
 import math
+import os
 import re
+import subprocess
+import sys
 from functools import partial
 
 import altair as alt
@@ -82,6 +85,17 @@ def test_a_chart_that_cannot_be_drawn_costs_one_line_and_not_the_report():
     assert str(drawing(figure(broken))) == (
         '<p class="small soft">This figure could not be drawn: no &lt;engine&gt;</p>'
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no limits of the address space")
+def test_a_limit_of_the_address_space_costs_the_pictures_and_not_the_process():
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9,) * 2)\n"
+        "from assay.reports import drawing; import sys\n"
+        "print(drawing.drawing(None))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, "ulimit -v" in done.stdout) == (0, True), done.stderr
 
 
 @pytest.mark.parametrize(

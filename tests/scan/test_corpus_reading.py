@@ -210,6 +210,13 @@ def test_json_inside_an_archive_is_a_document_an_array_or_a_text(tmp_path: Path)
     assert {place.row for place in result.evidence.tasks[0].places} == {2}
 
 
+def test_broken_lines_of_json_lines_inside_an_archive_are_counted(tmp_path: Path) -> None:
+    lines = b"[" * 100_000 + b"\n" + b"broken\n" * 11 + json.dumps({"text": SOLUTION}).encode() + b"\n"
+    result = scanned(tmp_path, shard(tmp_path / "a.tar", {"rows.jsonl": lines, "bad\n.ndjson": b"x\n"}))
+    assert result.unread == {"not a JSON object": 13}
+    assert {place.row for place in result.evidence.tasks[0].places} == {13}
+
+
 def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_in_silence(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     (folder / "deep").mkdir(parents=True)
@@ -222,6 +229,19 @@ def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_
     assert result.unread == {"link to a folder": 1, "broken link": 1, "not a plain file": 1}
     assert (result.evidence.compared, result.rows) == (1, 1)
     assert not list((tmp_path / "clean").rglob("*.py"))
+
+
+def test_folders_a_thousand_deep_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "corpus").mkdir()
+    monkeypatch.chdir(tmp_path / "corpus")
+    for _ in range(1200):  # each from the last, and back: the path of the last is almost as long as one can be
+        os.mkdir("d")  # noqa: PTH102
+        os.chdir("d")
+    with pytest.raises(DataError):
+        scanned(tmp_path, tmp_path / "corpus")
+    for _ in range(1200):
+        os.chdir("..")
+        os.rmdir("d")  # noqa: PTH106
 
 
 def test_a_row_with_a_broken_character_is_read(tmp_path: Path) -> None:

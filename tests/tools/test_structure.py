@@ -46,10 +46,17 @@ def test_a_ninth_parameter_is_found_outside_the_command_line():
 
 @pytest.mark.parametrize(
     "text",
-    ["loss.backward()", "os.replace(a, b)", "partial.replace(path)", '{"python": 1, "java": 2, "c": 3, "go": 4}'],
+    [
+        "loss.backward()",
+        "os.replace(a, b)",
+        "partial.replace(path)",
+        '{"python": 1, "java": 2, "c": 3, "go": 4}',
+        'compile(source, "<text>", "exec")',
+    ],
 )
 def test_a_second_way_is_found(text):
     assert messages(structure.second_ways, module(text))
+    assert not messages(structure.second_ways, module('re.compile("x")'), module("compile(x)", "python_parser.py"))
 
 
 def test_code_is_counted_without_docstrings_comments_and_blank_lines(tmp_path):

@@ -126,6 +126,13 @@ def test_what_can_only_be_a_path_is_no_package(tmp_path):
         assert "--download" not in str(caught.value)
 
 
+def test_packages_are_counted_while_they_are_collected(shop, monkeypatch, capsys):
+    monkeypatch.setattr("assay.progress.PERIOD", 0.0)
+    wheel(shop, "first", "1.0", 1)
+    build("first", "absent")
+    assert "assay: collecting unseen text: 1 of 2 corpora" in capsys.readouterr().err
+
+
 def test_reading_stops_when_there_are_enough_projects(shop):
     for number, name in enumerate(("first", "second", "third", "fourth")):
         wheel(shop, name, "1.0", number)
@@ -180,7 +187,7 @@ def test_packages_that_were_uploaded_before_a_day_are_left_out(shop, dated):
     assert "first" not in dated  # its day is kept
 
 
-def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, tmp_path, monkeypatch):
+def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, tmp_path, monkeypatch, capsys):
     wheel(shop, "first", "1.0", 3)
     (tmp_path / "list.txt").write_text("first==1.0\n")
     monkeypatch.setattr(packages, "LATER_PACKAGES", tmp_path / "list.txt")
@@ -189,8 +196,10 @@ def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, 
     with pytest.raises(DataError, match=r"expected --download as well"):
         made(download=False)
     texts = made(download=True).samples
+    assert "some minutes; for a benchmark in a form of its own, only with --parent" in capsys.readouterr().err
     assert [sample.group for sample in texts] == ["first"]
     assert made(download=False).samples == texts
+    assert capsys.readouterr().err == ""
     with pytest.raises(DataError, match="expected auto:YYYY-MM-DD"):
         automatic_unseen("auto", "model", benchmark, download=True)
     java = Dataset.of("j", [Sample("1", "int f() { return 1; }", "java")], source="j")

@@ -94,7 +94,8 @@ def _add_configuration(writer: GGUFWriter, config: Any) -> None:  # noqa: ANN401
         return
     writer.add_head_count_kv(config.num_key_value_heads)
     rope = config.rope_parameters
-    rope = rope.get("full_attention", rope)  # Gemma 3 has a table for each kind of layer; a file has this one alone
+    # Gemma 3 has a table for each kind of layer; a file has this one alone
+    rope = rope.get("full_attention", rope)
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)

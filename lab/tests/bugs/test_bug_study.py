@@ -319,7 +319,7 @@ def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
     for arguments, message in (
         (["--data", "a=1", "--data", "b"], "expected NAME=PATH"),
         (["--index", "nowhere"], "nowhere"),
-        (["--cutoff", "March"], "expected a day such as"),
+        (["--cutoff", "March"], "cutoff 'March': expected a day as YYYY-MM-DD"),
         (["--data", "quixbugs=x"], "not among the benchmarks"),
         (["--variants", "100000"], "received 100,000 variants, expected 0 to 1,000"),
         (["--out", "study.xls"], "expected a name that ends in .html, .md, .tex, .json"),

@@ -1,6 +1,7 @@
 """The experiments of the kernel divergence paper on trials whose values are made by the test."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,3 +136,21 @@ def test_labels_of_both_kinds_are_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(trials, "named_dataset", lambda *_, **__: unlabelled)
     with pytest.raises(DataError, match="0 members and 0 non-members; expected labels of both"):
         trials.sources(Bench(tmp_path, (), (0,), {"mine": tmp_path}, scale="paper"))
+
+
+def test_the_sums_of_figure_6_stand_beside_the_sizes_of_their_own_source(monkeypatch):
+    """Two sources of different sizes: each row names its own, and the columns are numbered."""
+    own = [TrialSource(name, "model", (), (), data=name) for name in ("small", "large")]
+    settings = TrialSettings(20, (0.0,), 1, n_of={"large": 40})
+    vectors = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    monkeypatch.setattr(figures, "sources", lambda _: own)
+    monkeypatch.setattr(figures, "settings_of", lambda _: settings)
+    monkeypatch.setattr(figures, "trial_set", lambda source, *_, **__: source)
+
+    def embedded(_, source, __):
+        return (vectors[: source.texts_of_a_set(settings)],) * 2
+
+    monkeypatch.setattr(figures, "embeddings_of", embedded)
+    (table,) = figures.kds_figure_6(SimpleNamespace(seeds=(0,))).tables
+    assert [row.name for row in table.rows] == ["small, n = 4, 8, 12, 16, 20", "large, n = 8, 16, 24, 32, 40"]
+    assert table.columns[2:] == ("n, 1 of 5", "n, 2 of 5", "n, 3 of 5", "n, 4 of 5", "n, 5 of 5")

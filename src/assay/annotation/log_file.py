@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.datasets import read_rows
 from assay.errors import DataError, plain_reason
-from assay.files import parse_json
+from assay.guard import json_file
 
 STEP = re.compile(r"\[key\]|\[\]|[^.\[\]]+")
 """Steps of a path: a name or number, all entries, or the names of all entries."""
@@ -36,7 +36,7 @@ class LogFile:
         if self.path.suffix != ".json" or self.path.is_dir():
             return None
         try:
-            return parse_json(self.path.read_bytes())
+            return json_file(self.path)
         except OSError as error:
             raise DataError(f"{self.path}: {plain_reason(error)}, expected the log of an evaluation") from error
         except ValueError as error:

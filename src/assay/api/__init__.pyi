@@ -15,4 +15,3 @@ from .scores import Scores as Scores
 from .tracing import open_index as open_index
 from .tracing import trace as trace
 from .unseen import build_unseen as build_unseen
-from .unseen import day_named as day_named

@@ -7,7 +7,8 @@ from assay.agent_runs import AnnotatedRuns, judge_runs, read_gold_tasks
 from assay.annotation import LogColumns, read_task_results
 from assay.datasets import copies_named_by
 from assay.errors import DataError
-from assay.files import parse_json, paths_of
+from assay.files import paths_of
+from assay.guard import json_file
 from assay.progress import progress_bar
 
 RESULTS = {"resolved_ids", "resolved", "eval"}
@@ -54,7 +55,7 @@ def annotate_runs(
             paths.append(path)
     if not paths:
         raise DataError("received outcomes only, expected files or folders of runs of an agent too")
-    with progress_bar("reading runs", shown=progress) as report:
+    with progress_bar("reading", unit="runs", shown=progress) as report:
         return judge_runs(paths, table, repositories=folder, outcomes=outcomes, notes=notes, progress=report)
 
 
@@ -63,7 +64,7 @@ def _has_outcomes(path: Path) -> bool:
     if path.suffix != ".json" or not path.is_file() or path.name.endswith(".traj.json"):
         return False
     try:
-        content = parse_json(path.read_text("utf-8"))
+        content = json_file(path)
     except (OSError, ValueError):
         return False
     if not isinstance(content, dict) or {"messages", "trajectory", "steps", "samples"} & content.keys():

@@ -21,6 +21,7 @@ from assay.files import paths_of
 from assay.leakage import Audit, read_run
 from assay.reports import number_of
 from assay.scan import ScanEvidence, read_evidence
+from assay.settings import day_named
 
 
 def annotate(
@@ -58,8 +59,9 @@ def annotate(
         )
     if benchmark is not None:
         tasks = with_texts(tasks, benchmark.samples, benchmark.name, note=notes.append)
-    if after is not None:
-        tasks = younger_than(_day(after), tasks, notes.append)
+    day = day_named(after, "--after")
+    if day is not None:
+        tasks = younger_than(day, tasks, notes.append)
     split: TaskSplit
     if scan is not None:
         evidence = scan if isinstance(scan, ScanEvidence) else read_evidence(Path(scan))
@@ -68,10 +70,3 @@ def annotate(
         run = audit if isinstance(audit, Audit) else read_run(Path(str(audit)))[0]
         split = split_by_audit(run, tasks)
     return annotate_tasks(paths[0].name, tasks, split, notes=notes)
-
-
-def _day(text: date | str) -> date:
-    try:
-        return text if isinstance(text, date) else date.fromisoformat(text)
-    except ValueError:
-        raise DataError(f"--after: received {text!r:.40}, expected a day such as 2025-06-30") from None

@@ -126,12 +126,14 @@ def _audited_texts(
     model: str, benchmark: Texts, others: tuple[Texts | None, Texts | None], options: AuditSettings
 ) -> AuditedTexts:
     """Return the benchmark and what it is compared with: `unseen`, or the text of the same form."""
+    # one of them at most, see `AuditSettings.check`
     texts = next((data for data in others if data is not None), None)
     dataset, unseen, scores = dataset_of(benchmark), None, None
     if is_auto(texts):
         from assay.api.unseen import automatic_unseen  # noqa: PLC0415  slow to import
 
-        unseen = automatic_unseen(str(texts), model, dataset, download=options.download)
+        has_parent = options.parent is not None
+        unseen = automatic_unseen(str(texts), model, dataset, download=options.download, parent=has_parent)
     elif texts is not None:
         unseen = dataset_of(texts, NUMBERED)
     if options.calibration is not None:

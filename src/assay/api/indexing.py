@@ -62,10 +62,10 @@ def build_index(
     """
     if isinstance(corpora, Path | str):
         raise DataError(f"corpora: received {str(corpora)!r}; expected a list of them: [{str(corpora)!r}]")
-    # made anew from its values, so that a wrong name or value in `changes` is refused as any setting is
-    settings = CorpusSettings.of(**{name: getattr(settings, name) for name in settings.record()} | changes)
+    settings = settings.with_values(**changes)
     names = [str(corpus) for corpus in corpora]
-    open_sources(names, settings, columns)  # a path that is not there is reported before a folder is made
+    # a path that is not there is reported before a folder is made
+    open_sources(names, settings, columns)
     described = description_at(str(at))
     old_profile, opened = PROFILE, None
     old_encoder: str | None = ENCODER

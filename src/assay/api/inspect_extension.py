@@ -27,7 +27,8 @@ from assay.errors import DataError
 from assay.leakage import Audit, read_run
 from assay.scan import ScanEvidence, read_evidence
 
-if find_spec("inspect_scout") is not None:  # its scanners are registered where their module is imported
+# its scanners are registered where their module is imported
+if find_spec("inspect_scout") is not None:
     import_module("assay.api.scout_scanner")
 
 VALUES: Mapping[str, float] = {"contaminated": 1.0, "clean": 0.0, "unknown": math.nan}

@@ -7,7 +7,7 @@ from typing import Any
 from assay import authorship
 from assay.datasets import DataSelection, Dataset, read_dataset
 from assay.errors import DataError, plain_reason
-from assay.files import parse_json
+from assay.guard import json_file
 from assay.leakage import UnseenScores, read_run
 from assay.plug_ins import PlugIns
 from assay.run import manifest_in
@@ -42,14 +42,14 @@ def load(name_or_path: str | Path, selection: DataSelection | None = None, **set
         name_or_path: a benchmark's name, a path, or "hf:OWNER/NAME". For a file with the name of a benchmark, add its
             folder: "./humaneval".
         selection: the requested texts and their columns.
-        settings: instead of it, its settings by name: `assay.load("tasks.jsonl", text="prompt", limit=100)`.
+        settings: single settings of it by name: `assay.load("tasks.jsonl", text="prompt", limit=100)`.
 
     Raises:
         SettingError: there is no such setting, or a value is wrong.
         UnknownBenchmark: neither a benchmark nor a path.
         DataError: the data cannot be found or read, or do not hold what was requested; one line.
     """
-    return read_dataset(name_or_path, selection or DataSelection.of(**settings))
+    return read_dataset(name_or_path, (selection or DataSelection()).with_values(**settings))
 
 
 def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind of run
@@ -73,7 +73,7 @@ def load_run(path: str | Path) -> Any:  # noqa: ANN401  the result of that kind 
 
 def _kind_of_file(path: Path) -> str:
     try:
-        content = parse_json(path.read_bytes())
+        content = json_file(path)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path} is no result of a run: {plain_reason(error)}; expected {', '.join(READERS)}"

@@ -31,13 +31,13 @@ def report(*runs: str | Path, settings: ReportSettings | None = None, **by_name:
     Args:
         runs: folders.
         settings: parts that are wanted.
-        by_name: instead of it, its settings by name: `assay.report("run", statement=True)`.
+        by_name: single settings by name: `assay.report("run", statement=True)`.
 
     Raises:
         DataError: no folder, or a folder that holds no finished run.
         SettingError: there is no such setting, or a value is wrong.
     """
-    options = settings or ReportSettings.of(**by_name)
+    options = (settings or ReportSettings()).with_values(**by_name)
     if options.statement:
         return RunsReport(describe_statement([read_run(Path(run)) for run in runs]))
     if len(runs) == 1 and options.figure is None and options.score is None:

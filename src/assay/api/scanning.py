@@ -36,8 +36,9 @@ def scan_data(
         AssayError: bad input; one line.
     """
     target = None if out is None else Path(out)
+    # a place that cannot be written ends the scan before its hours of reading
     check_evidence(target)
-    with progress_bar("scanning files", shown=progress) as report:
+    with progress_bar("scanning", unit="files", shown=progress) as report:
         return scan_corpus(
             list(map(str, [corpora] if isinstance(corpora, str | Path) else corpora)),
             [benchmarks] if isinstance(benchmarks, str) else list(benchmarks),

@@ -37,6 +37,7 @@ def trace(
         AssayError: there is no index, or it is damaged; one line.
     """
     settings = TraceSettings(Thresholds(min_similarity, min_confidence))
+    # one state of the index for the language and for the matches
     with open_index(index) if isinstance(index, Path | str) else nullcontext(index) as opened, opened.snapshot():
         read_in = language or find_language(text, opened)
         return trace_text(text, opened, language=read_in, method=method, top=top, settings=settings)

@@ -8,6 +8,8 @@ from pathlib import Path
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
 from assay.models import combined, default_cache_path
+from assay.progress import inform
+from assay.settings import day_named
 from assay.unseen import (
     AUTO,
     LATER_PACKAGES,
@@ -24,6 +26,7 @@ BUILTIN_DAY = "2025-08-01"
 """Day that is later than all texts of the built-in models."""
 ENOUGH_PROJECTS = 35
 """Groups of unseen text of an audit: as many as the placebos have."""
+CAVEAT = "for a benchmark in a form of its own, only with --parent MODEL can they rule out a leak"
 
 
 def build_unseen(
@@ -86,7 +89,7 @@ def build_unseen(
     return result
 
 
-def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool) -> Dataset:
+def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: bool, parent: bool = False) -> Dataset:
     """Return unseen text from the packages of our list, in the form of a benchmark; it is kept beside the cache.
 
     Args:
@@ -94,6 +97,7 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         model: its name.
         benchmark: whose form the texts get.
         download: packages may be downloaded.
+        parent: the audit has a parent model.
 
     Raises:
         DataError: there is no day, or the text is not kept and nothing may be downloaded.
@@ -107,15 +111,18 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
     if {"python", None}.isdisjoint(map(attrgetter("language"), benchmark.samples)):
         raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
     after = day_named(day, "--unseen auto:")
+    # the list of packages is part of the name, so that a newer list is read again
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
     if not kept.is_file():
+        caveat = "" if parent else f"; {CAVEAT}"
         if not download:
             raise DataError(
                 f"--unseen {choice}: such text of {benchmark.name} is not kept yet; expected --download as well, which "
-                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text; for a benchmark in a form of "
-                "its own, only with --parent MODEL can they rule out a leak"
+                f"fetches packages with pip until {ENOUGH_PROJECTS} of them give a text{caveat}"
             )
+        # said before minutes are spent on texts that may not decide
+        inform(f"packages are fetched with pip until {ENOUGH_PROJECTS} of them give a text: some minutes{caveat}")
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
     return dataset_of(kept, DataSelection(repeated="number"))
@@ -140,17 +147,3 @@ def undated_packages(packages: str | Sequence[str], after: date | str) -> dict[s
         if obstacle is not None:
             undated[requirement.name] = obstacle
     return undated
-
-
-def day_named(value: date | str | None, option: str) -> date | None:
-    """Return a day.
-
-    Raises:
-        DataError: the text is no day of the calendar.
-    """
-    if value is None or isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise DataError(f"{option} {value!r}: expected a day as YYYY-MM-DD") from None

@@ -14,7 +14,8 @@ from safetensors.numpy import load_file, save_file
 from assay.authorship.ngrams import COLUMNS, ngram_matrix
 from assay.authorship.normalising import Code
 from assay.errors import DataError, plain_reason
-from assay.files import atomic_folder, parse_json, write_json, write_text
+from assay.files import atomic_folder, write_json, write_text
+from assay.guard import json_file
 from assay.types import Float64Array
 
 FORMAT = 2
@@ -64,7 +65,7 @@ class Classifier:
             DataError: the folder does not hold one, or one of another format.
         """
         try:
-            content = parse_json((folder / DESCRIPTION).read_text("utf-8"))
+            content = json_file(folder / DESCRIPTION)
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; train it again")  # noqa: TRY301  one line for all
             weights = load_file(folder / ARRAYS)["weights"]

@@ -25,7 +25,8 @@ from assay.authorship.units import ReferenceUnit
 from assay.codec import decode
 from assay.errors import DataError, plain_reason
 from assay.evaluation import FlagRate, flag_rate
-from assay.files import parse_json, write_json
+from assay.files import write_json
+from assay.guard import json_file
 from assay.reports import TabularResult
 from assay.types import Float64Array
 
@@ -333,7 +334,7 @@ class Reference(TabularResult):
             DataError: the file cannot be read, or is not one.
         """
         try:
-            content = parse_json(path.read_text("utf-8"))
+            content = json_file(path)
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']!r:.40}, expected {FORMAT}; calibrate again")  # noqa: TRY301  one line for all
             reference = cls._of_content(content)

@@ -172,13 +172,13 @@ def files_below(root: Path) -> PatchedFiles:
     """Return a source of the files below a folder."""
 
     def read(path: str) -> str | None:
-        # a patch of a stranger may name ../../etc/passwd, or a link that leads there
-        file = (root / path).resolve()
-        if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
-            return None
         try:
+            # a patch of a stranger may name ../../etc/passwd, a link that leads there or to itself, or what is no path
+            file = (root / path).resolve()
+            if not file.is_relative_to(root.resolve()) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
+                return None
             return file.read_bytes().decode("utf-8")
-        except (OSError, UnicodeError):
+        except (OSError, RuntimeError, ValueError):
             return None
 
     return read

@@ -143,7 +143,7 @@ def _context(result: CheckedChange) -> Iterator[str]:
     base = change.base[:12]
     if change.onto != change.base:
         base = f"{change.onto} ({base})"
-    place = f" of {result.config} there" if result.config else ""
+    place = result.config and f" of {result.config} there"
     yield f"Base: {base}; rules{place}: {'; '.join(_settings(result)) or 'none'}."
     if result.rewritten:
         yield f"The change writes {' and '.join(result.rewritten)}: that counts for later changes, once it is merged."

@@ -6,6 +6,7 @@ written it? What cannot be decided never passes.
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from assay.authorship import (
@@ -138,13 +139,16 @@ def in_event(raw: bytes, place: str, commit: str) -> list[Signal]:
         event = parse_json(raw)
     except ValueError as error:
         raise DataError(f"{place}: expected the JSON of an event: {error}") from error
-    request = event.get("pull_request") if isinstance(event, dict) else None
-    author, branch = _text_at(request, "user", "login"), _text_at(request, "head", "ref")
-    commits = [Commit(commit, author, address="", message=f"\n\n{_text_at(request, 'body')}")]
+    text = partial(_text_at, event, "pull_request")
+    author, branch = text("user", "login"), text("head", "ref")
+    # a description is the body of a message: its first line is no title
+    commits = [Commit(commit, author, address="", message=f"\n\n{text('body')}")]
     return [*in_commits(commits), *in_branches([branch])]
 
 
 def _text_at(table: object, *steps: str) -> str:
     for step in steps:
-        table = table.get(step) if isinstance(table, dict) else None
+        if not isinstance(table, dict):
+            return ""
+        table = table.get(step)
     return table if isinstance(table, str) else ""

@@ -122,6 +122,10 @@ def _settings_of(change: SourceChange, path: Path, command: CommandRules) -> Che
             values[name] = os.path.normpath(change.repository / values[name])
     for name in command.overriding:
         values.pop(name, None)
+    try:  # of the file's own rules, so that the message names it
+        ChangeRules.of(replace(CheckSettings(), **values))
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from error
     return replace(command.settings, **values)
 
 
@@ -132,10 +136,9 @@ def _check_table(path: Path, content: bytes, place: str) -> Mapping[str, Any]:
         DataError: the file has no table of ours, or one whose name is misspelt.
     """
     table = assay_table(path, content)
-    rows = None if table is None else table.get("check", {})
-    if not isinstance(rows, dict):
+    if table is None or not isinstance(rows := table.get("check", {}), dict):
         raise DataError(f"{place}: received no table for assay, expected [check] or [tool.assay.check]")
-    if table and "check" not in table:
+    if table and "check" not in table:  # a table [chek] would be a gate without a rule
         near = did_you_mean("check", tuple(table))
         if near:
             raise DataError(f"{place}: received no table check{near}; a table of another name holds no rule")

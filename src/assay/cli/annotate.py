@@ -10,7 +10,7 @@ import typer
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import LINES, PAGES, STANDARD_OUTPUT, check_ending, further_file, output_file
-from assay.cli.unused import refuse_unused
+from assay.cli.unused import refuse_format, refuse_unused
 from assay.datasets import DataSelection
 from assay.errors import DataError
 from assay.settings import COLUMNS, Setting, Settings
@@ -64,6 +64,7 @@ def annotate_command(
             rich_help_panel=SPLIT,
         ),
     ] = None,
+    # of an earlier version; it ends with the line that names the option of today
     index: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Replaced by --scan.", rich_help_panel=SPLIT, hidden=True),
@@ -143,11 +144,15 @@ def annotate_command(
     from assay.datasets import read_dataset
     from assay.escaping import json_text
 
+    refuse_format(context, clean, output)
     if tasks is not None or repositories is not None:
         split = {"--audit": audit, "--scan": scan, "--index": index, "--benchmark": benchmark, "--metric": metric}
-        _refuse_others(context, {**split, "--clean": clean})
+        written = {"--every-eval-ever": every_eval_ever, "--clean": clean}
+        _refuse_others(context, split | written | {"--after": after})
         _annotate_runs(results, tasks, repositories, output=output, which=which)
         return
+    if clean == output == STANDARD_OUTPUT:
+        raise DataError("received - for --clean and for -o, expected one of them on standard output")
     _check_split(audit, scan, index)
     check_ending(output, LINES)
     # the columns are those of the log, unless it needs none and a table of tasks is named
@@ -172,7 +177,8 @@ def annotate_command(
         _write("".join(f"{json_text(row, ensure_ascii=False)}\n" for row in annotated.rows()), output)
     if every_eval_ever is not None:
         write_every_eval_ever(every_eval_ever, results, annotated)
-    if clean is not None:  # last: a split that names no task has no cleaned list, but it has been printed
+    # last: a split that names no task has no cleaned list, but it has been printed
+    if clean is not None:
         _write("".join(f"{name}\n" for name in annotated.clean_ids()), clean)
 
 
@@ -197,6 +203,7 @@ def _annotate_runs(
 
     if tasks is None:
         raise DataError("received --repositories without --tasks, which names the table of the gold patches")
+    # the text of such a task is its gold patch, so that --columns needs no key of its own for it
     annotated = annotate_runs(runs, tasks, repositories=repositories, id=which.id, patch=which.text)
     described = annotated.describe()
     if output != STANDARD_OUTPUT:

@@ -70,6 +70,7 @@ app = typer.Typer(
     epilog="Start with: `assay demo`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
+    # `main` prints one line for an error, and keeps the traceback in a file
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
 )
@@ -149,7 +150,8 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
         if is_option(option) and option.metavar is None:
             option.metavar = _metavar(option)
         elif is_argument(option):
-            if option.metavar and option.nargs != 1:  # the usage line marks a repeated argument itself
+            # the usage line marks a repeated argument itself
+            if option.metavar and option.nargs != 1:
                 option.metavar = option.metavar.removesuffix("…").rstrip()
             hide_type(option)
     for child in getattr(command, "commands", {}).values():
@@ -252,13 +254,15 @@ def main() -> None:
     error of assay itself, one line), 130 (Ctrl-C), 143 (SIGTERM).
     """
     stop_at_sigterm()
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no Python process below imports from the current folder
+    # no Python process below imports from the current folder
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         with as_refusals():
             check_current_folder()
             forget_options()
             command = command_line()
             defaults = configured(command)
+            # not standalone: otherwise the parser prints its errors in its own words and ends with its own codes
             code = command(prog_name="assay", standalone_mode=False, default_map=defaults)
             # here and not while Python ends, where an error of the disk would become a traceback and exit code 120
             sys.stdout.flush()
@@ -280,9 +284,11 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  a fault of ours must not end with 1, which says that a rule fired
         sys.stderr.write(f"assay: error: {internal_error(error)}\n")
         sys.exit(INTERNAL_ERROR)
-    if code == INTERRUPTED:  # typer turns Ctrl-C into this code before it gets here
+    # typer turns Ctrl-C into this code before it gets here
+    if code == INTERRUPTED:
         sys.stderr.write(CONTINUED)
-    gc.freeze()  # the collector would walk all modules once more while Python ends: half a second after torch
+    # the collector would walk all modules once more while Python ends: half a second after torch
+    gc.freeze()
     if not isinstance(code, int):
         code = 0
     sys.exit(code)

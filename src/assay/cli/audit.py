@@ -11,7 +11,7 @@ from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import OUTPUT, Force, ModelName, output_folder
 from assay.cli.terminal import echo
-from assay.cli.unused import refuse_unused_rewriting
+from assay.cli.unused import refuse_unused, refuse_unused_rewriting
 from assay.datasets import DataSelection, UnseenText
 from assay.leakage import AuditSettings
 from assay.models import ModelSettings
@@ -89,7 +89,10 @@ def audit_command(
     from assay.unseen import is_auto
 
     refuse_unused_rewriting(context, chosen)
+    if unseen.data is None and same_form is None:
+        refuse_unused(context, {"unseen_columns": "expected --unseen DATA or --same-form DATA with it"})
     default = Path("assay-runs") / f"{slug(model)}-{slug(benchmark)}"
+    # a folder that the user named is taken or refused, never replaced by a numbered one
     run = Run(out or default, "audit", numbered=out is None, force=force)
     names = [request.name for request in requests(chosen.specification())]
     compares = settings.compares(unseen=unseen.data is not None or same_form is not None)
@@ -109,10 +112,12 @@ def audit_command(
     except UndecidedRulesError as error:
         raise _undecided(error.obstacles, "Nothing was run.") from error
     except NothingToCompare as error:
+        # without a rule this is bad input (exit code 2); a rule that was given stays undecided (3)
         if not rules:
             raise
         raise _undecided({rule: rule.uncompared(str(error)) for rule in rules}) from error
-    present_run(run.path, summary=True, draw=False)  # `audit` wrote the page
+    # `audit` wrote the page
+    present_run(run.path, summary=True, draw=False)
     apply(rules, result, allow_confounded=settings.allow_confounded)
 
 
@@ -134,6 +139,7 @@ def apply(rules: "Sequence[Rule]", result: "Audit", *, allow_confounded: bool) -
     for rule in () if OUTPUT_SETTINGS.get().quiet else passed:
         set_aside = "" if rule.is_strict(result) else ", by the numbers alone (--allow-confounded)"
         echo(f"assay: passed: {rule.text}: {rule.measured(result)}{set_aside}", err=True)
+    # printed even where a rule fired, which alone decides the exit code
     undecided = _undecided(obstacles)
     if fired:
         raise typer.Exit(1)
@@ -151,4 +157,5 @@ def _undecided(obstacles: "Mapping[Rule, Obstacle]", addition: str = "") -> type
 
 def slug(name: str) -> str:
     """Return a name as a part of a folder's name: of a long one its end."""
+    # neither "..", which leads outside, nor the name of a hidden folder
     return re.sub(r"[^A-Za-z0-9.]+", "-", name)[-LONGEST_SLUG:].strip("-.") or "run"

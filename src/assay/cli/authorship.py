@@ -1,7 +1,6 @@
 """`assay authorship`: calibration on older code."""
 
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from assay.cli.groups import grouped
 from assay.cli.options import OBJECT, output_file
 from assay.cli.unused import options_of_command_line, refuse_unused
 from assay.errors import DataError
+from assay.settings import day_named
 
 authorship_app = typer.Typer(
     name="authorship", help="Prepare code of people, which `detect` compares with.", no_args_is_help=True
@@ -68,7 +68,7 @@ def calibrate_authorship_command(
 
     refuse_unused(context, DetectorChoice(detector).unused())
     reference, left_out = calibrate_authorship(
-        past, output, before=_day(before) if before else None, detector=detector, by=by, most=most
+        past, output, before=day_named(before, "--before"), detector=detector, by=by, most=most
     )
     report = describe(reference, left_out=left_out)
     show(replace(report, notes=(f"next: assay detect CODE --reference {output}{_same(context, by)}", *report.notes)))
@@ -82,10 +82,3 @@ def _same(context: typer.Context, by: str) -> str:
         if name in {"classifier", "model", "scores", "score_model"}:
             words += "".join(f" {option} {entry}" for entry in (value if isinstance(value, list) else [value]))
     return words
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise DataError(f"received --before {text!r}, expected a day as YYYY-MM-DD") from error

@@ -8,6 +8,7 @@ import typer
 from rich.filesize import decimal
 
 from assay.cli.groups import grouped
+from assay.errors import DataError
 from assay.settings import Setting, Settings
 
 cache_app = typer.Typer(
@@ -32,6 +33,12 @@ class Cleared(CacheFile):
     ] = None
 
 
+def _check_named(file: Path | None) -> None:
+    """Raise an error for a named file that is missing: the cache would make it, and report that it is empty."""
+    if file is not None and not file.is_file():
+        raise DataError(f"--path {file}: no such file, expected a cache")
+
+
 @cache_app.command("info")
 @grouped
 def info_command(*, which: CacheFile) -> None:
@@ -43,6 +50,7 @@ def info_command(*, which: CacheFile) -> None:
     from assay.models import StatisticsCache
     from assay.reports import Column, Report, Row, Table, number_of
 
+    _check_named(which.path)
     with StatisticsCache(which.path) as cache:
         info = cache.info()
     rows = tuple(Row((model.name, model.digest[:12], model.entries)) for model in info.models)
@@ -67,6 +75,7 @@ def clear_command(*, which: Cleared) -> None:
     from assay.models import StatisticsCache
     from assay.reports import Report, number_of
 
+    _check_named(which.path)
     with StatisticsCache(which.path) as cache:
         removed = cache.clear(which.model)
         place = str(cache.path)

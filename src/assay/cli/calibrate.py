@@ -42,6 +42,7 @@ def calibrate_command(
     refuse_unused_rewriting(context, chosen)
     result = calibrate(
         model,
+        # read only after the names of the model and the scores were checked; several places may number texts alike
         partial(read_dataset, unseen, replace(data, repeated="number")),
         selection=chosen,
         settings=settings,

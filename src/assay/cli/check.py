@@ -8,7 +8,7 @@ import typer
 from assay.checking.settings import CheckSettings
 from assay.cli.groups import grouped
 from assay.cli.options import LOG, STANDARD_OUTPUT, further_file
-from assay.cli.unused import options_of_command_line, refuse_unused
+from assay.cli.unused import options_of_command_line, refuse_format, refuse_unused
 from assay.files import write_json
 
 
@@ -61,12 +61,14 @@ def check_command(
     from assay.provenance import findings
     from assay.reports import TEXT_WIDTH, describe
 
+    refuse_format(context, sarif)
     if staged:
         refuse_unused(
             context, dict.fromkeys(("base", "head", "pull_request"), "--staged judges the index against HEAD")
         )
     command = CommandRules(
         settings=rules,
+        # what the user typed wins over the base commit; a configuration file, which the change may bring, does not
         overriding=options_of_command_line(context),
         config=config,
         writes_baseline=write_baseline is not None,

@@ -30,6 +30,7 @@ def source_files(code: Sequence[Path], language: str | None) -> "FilesRead":
     every = FilesRead()
     for path in code:
         read = _read(path, language)
+        # a file without code among others is counted; alone it leaves nothing to judge, and so does a whole folder
         if not read.texts and (len(code) == 1 or not path.is_file()):
             reasons = "; ".join([*map(str, read.unread[:NAMED]), *read.remarks]) or "no file"
             raise DataError(f"{path}: nothing in it can be judged: received {reasons}; expected code")
@@ -49,6 +50,7 @@ def _read(path: Path, language: str | None) -> "FilesRead":
         kept = [file for file in read.texts if file.language == language]
         read.left_out["other language"] += len(read.texts) - len(kept)
         read.texts = kept
+    # `./src` and `src` give one path a file, so that a file named twice is judged once
     prefix = f"{path.as_posix().rstrip('/')}/".removeprefix("./")
     return FilesRead(
         texts=[file.below(prefix) for file in read.texts],

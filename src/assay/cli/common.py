@@ -17,7 +17,7 @@ from rich.table import Table
 from assay.cli.groups import bundles_of
 from assay.cli.options import OUTPUT, WRITTEN
 from assay.cli.terminal import BILLS, OUTPUT_SETTINGS, Format, OutputSettings, Terminal
-from assay.cli.typer_parts import command_of, function_of, is_option, refuse_empty_texts
+from assay.cli.typer_parts import command_of, function_of, is_option, refuse_unusable_texts
 from assay.errors import DataError
 
 WRITERS = frozenset(WRITTEN.values())
@@ -98,6 +98,7 @@ def named_file() -> str | None:
 
 def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     """Print the help with the rarely needed options and the keys of bundles, and stop."""
+    # a shell that completes a line parses it too, and waits for names instead of a help text
     if not requested or context.resilient_parsing:
         return
     # the command is used once in a process, so its own options may be changed
@@ -184,7 +185,7 @@ def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes n
         if not WRITERS.isdisjoint(map(function_of, leaf.params)):
             added = [*_parsed(OF_COMMANDS_WITH_FILES), *added]
         for parameter in leaf.params:
-            refuse_empty_texts(parameter)
+            refuse_unusable_texts(parameter)
         leaf.params += [option for option in added if not names & set(option.opts)]
     return command
 

@@ -38,7 +38,10 @@ def config_command(
 
     **Example**: `assay config audit`
     """
+    # no subcommand: the words behind `config` name a command whose settings are shown
     if command and command[0] == "allow":
+        if len(command) > len(("allow", "FILE")):
+            raise DataError(f"received {len(command) - 1} files, expected one: `assay config allow FILE`")
         path = allow(Path(command[1]) if command[1:] else None)
         echo(f"assay: note: {path} may set everything, until it changes", err=True)
         return
@@ -50,13 +53,14 @@ def config_command(
     file = read_configuration(root, named=named_file())
     origin = "none"
     if file.path:
-        origin = f"{file.path}, refused".removesuffix(", refused" * (not file.refused))
+        origin = f"{file.path}{', refused' * bool(file.refused)}"
     rows = [*_rows(_chosen(root, words), file.defaults, origin, whole=bool(words)), *_of_environment()]
     plugged = sorted(set(_plugged()))
     tables = []
     if rows:
         tables.append(_table("settings", "Settings", TITLES, rows=rows))
-    if plugged and not words:  # of one command its settings alone are shown
+    # of one command its settings alone are shown
+    if plugged and not words:
         tables.append(_table("plug_ins", "Plug-ins", PARTS, rows=plugged))
     report = Report(
         title="Configuration",
@@ -108,6 +112,7 @@ def _of_environment() -> Iterator[tuple[str, str, str, str]]:
     """Yield a row for each variable that is set."""
     for name in filter(os.environ.__contains__, VARIABLES):
         yield "", name, os.environ[name], "environment"
+    # an empty secret counts as none
     for name in filter(os.environ.get, SECRETS):
         yield "", name, "(set)", "environment"
 

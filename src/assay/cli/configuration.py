@@ -168,7 +168,8 @@ def _unsafe(command: Any, table: Mapping[str, Any], path: Path, place: str = "")
                 return line
             continue
         settings = list(_settings(command, key))
-        if key in FORM or not settings:  # a key that no command has is refused later, by its name
+        # a key that no command has is refused later, by its name
+        if key in FORM or not settings:
             continue
         # all entries of a bundle: a value with a comma could name another key
         safe = isinstance(value, dict) and all(entry.setting.safe_when_found for entry in _entries_of(settings))

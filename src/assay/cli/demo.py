@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from assay.cli.groups import grouped
 from assay.cli.options import Force, output_folder
+from assay.errors import DataError
 from assay.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ def demo_command(
     from assay.scores import flagged
     from assay.scoring import Opener, ScoreSelection, plan_scores
 
+    as_lines = chosen_format() == "table" and not OUTPUT_SETTINGS.get().quiet
+    if settings.live and not as_lines:
+        raise DataError("--live prints its verdicts as lines: expected neither --quiet nor a --format beside it")
     run = Run(out or DEFAULT_FOLDER, "audit", numbered=out is None, force=force)
     run.refuse_finished()
     with run.begun(settings):
@@ -82,7 +86,7 @@ def demo_command(
         write_run(run.path, measured, run.record(**facts_of(plan, functions)))
         run.finish()
     present_run(run.path, summary=True)
-    if chosen_format() == "table" and not OUTPUT_SETTINGS.get().quiet:
+    if as_lines:
         show_traced(functions, run.path)
         if settings.live:
             show_planted(functions, run.path, opened)
@@ -98,7 +102,8 @@ def show_planted(functions: "Dataset", out: Path, settings: "ModelSettings") -> 
 
     try:
         leak = plant_leak(functions, out / "planted", settings)
-    except MissingExtra as error:  # the rest of the demonstration needs no training
+    # a warning alone: the audit and its report, which need no training, are finished
+    except MissingExtra as error:
         warn(f"{error}; the planted leak was left out")
         return
     echo("")

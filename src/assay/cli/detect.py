@@ -9,7 +9,7 @@ import typer
 from assay.authorship import CodeSelection, DetectorSettings
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import LOG, OUTPUT, PAGES, STANDARD_OUTPUT, further_file, output_file
-from assay.cli.unused import refuse_unused
+from assay.cli.unused import refuse_format, refuse_unused
 from assay.errors import DataError
 from assay.files import write_json
 from assay.settings import declared
@@ -76,6 +76,7 @@ def detect_command(
     from assay.languages import checked_language
     from assay.reports import describe
 
+    refuse_format(context, sarif)
     if patch and lines is not None:
         raise DataError("both --patch and --lines were given; expected one of them")
     if by == "line":
@@ -99,6 +100,7 @@ def detect_command(
         language=which.language and checked_language(which.language),
         text=which.text,
     )
+    # last, because the code is needed until a piece is judged
     if redact:
         detection = detection.redacted()
     _finish(detection.describe(), log=detection_sarif(detection), page=page, sarif=sarif)

@@ -7,12 +7,18 @@ import typer
 
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import ModelName, output_file
+from assay.cli.unused import refuse_unused
 from assay.datasets import DataSelection
 from assay.models import ModelSettings
+from assay.settings import declared
+
+USED = frozenset({"revision", "trust_remote_code"})
+"""Settings of a model that its tokenizer depends on."""
 
 
 @grouped
 def frequencies_command(
+    context: typer.Context,
     model: ModelName,
     corpus: Annotated[
         str, typer.Argument(metavar="CORPUS", help="A file or folder with texts like the model's training data.")
@@ -35,6 +41,8 @@ def frequencies_command(
     from assay.reports import Report, number_of
     from assay.scores import FrequencyTable
 
+    unused = {entry.name for entry in declared(ModelSettings)} - USED
+    refuse_unused(context, dict.fromkeys(unused, "only the tokenizer is loaded"))
     dataset = read_dataset(corpus, which)
     tokenizer = open_tokenizer(model, revision=settings.revision, trust_remote_code=settings.trust_remote_code)
     for note in dataset.notes:

@@ -110,7 +110,8 @@ def _options_of(
     for field in fields(kind):
         entry = settings.get(field.name)
         if entry is None:
-            if get_origin(hints[field.name]) is Annotated:  # an option that is no setting, such as a file to write
+            # an option that is no setting, such as a file to write
+            if get_origin(hints[field.name]) is Annotated:
                 options.append((field.name, _or_required(field.default), hints[field.name]))
             continue
         bundle = entry.setting.inside
@@ -135,7 +136,8 @@ def _option(entry: Declared, *, hidden: bool) -> tuple[Any, Any]:
     names = setting.options
     least = most = None
     if kind is bool and default is False and not names:
-        names = (f"--{entry.key}",)  # without the second name that says no
+        # without the second name that says no
+        names = (f"--{entry.key}",)
     if kind in {int, float}:
         least, most = setting.least, setting.most
     option = typer.Option(

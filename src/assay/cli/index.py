@@ -140,6 +140,7 @@ def info_command(*, at: At) -> None:
     """
     from assay.provenance import open_index
 
+    # one state for all counts, whatever another process adds meanwhile
     with open_index(at) as index, index.snapshot():
         described = asdict(index.info()) | {
             "folder": at,
@@ -196,6 +197,7 @@ def verify_command(
     from assay.reports import Report, number_of
 
     folder = folder_named(at, "a server checks its collections itself")
+    # an index that was repaired is read whole as well: what could not be restored is an error
     repaired = CodeIndex.repair(folder) if repair else None
     details = []
     if repaired:
@@ -226,6 +228,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
     """
     from assay.progress import warn
 
+    # before any error: what was read is in the index all the same
     _show_report(described_counts(counts, at))
     for fault in counts.faults[:-1]:
         warn(fault)

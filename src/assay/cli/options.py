@@ -59,6 +59,7 @@ def added_file(context: typer.Context, path: Path | None) -> Path | None:
     Raises:
         DataError: it is a folder, its folder does not exist, or it is "-".
     """
+    # otherwise a file with the name "-" would be written
     if path == STANDARD_OUTPUT:
         raise DataError(f"received {path} for standard output, expected the name of a file")
     if not context.resilient_parsing:
@@ -118,7 +119,8 @@ def _file_option(
     panel: str = OUTPUT,
     hidden: bool = False,
 ) -> Any:  # noqa: ANN401
-    @wraps(check)  # by which a command knows that it writes a file
+    # by which a command knows that it writes a file
+    @wraps(check)
     def checked(context: typer.Context, path: Path | None) -> Path | None:
         check_ending(path, endings)
         return check(context, path)

@@ -89,6 +89,7 @@ def _check_students(read: "Sequence[Submission]", left: Sequence[str]) -> None:
     from assay.reports import number_of
 
     with_code = [submission for submission in read if submission.files]
+    # students count, not submissions: one may hand in twice
     if len({submission.student for submission in with_code}) > 1:
         return
     reasons = ""

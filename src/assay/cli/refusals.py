@@ -36,6 +36,11 @@ def as_refusals() -> Iterator[None]:
     """
     try:
         yield
+    except RuntimeError as error:
+        # of `Path.resolve`, for a link that leads to itself; from Python 3.13 on it returns a path there
+        if not str(error).startswith("Symlink loop"):
+            raise
+        raise DataError(f"{error}; expected the path of a file or folder") from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         # any other module that is missing is a fault of ours, and ends as one
@@ -79,6 +84,7 @@ def refusal(error: "typer.TyperException") -> str:
     """Return the message of an error of the parser, in the words of this project."""
     parameter = getattr(error, "param", None)
     command = _command_of(error)
+    # by their names: typer does not publish the classes of its parser's errors
     if parameter is not None and type(error).__name__ == "MissingParameter":
         return f"{command}: {_name(parameter)} is missing; see `{command} --help`"
     option = getattr(error, "option_name", None)
@@ -109,7 +115,7 @@ def _wrong_value(parameter: Any, error: Any) -> str:  # noqa: ANN401
             shown = f"received {received}; "
         return f"{_name(parameter)}: {shown}expected {', '.join(values)}{did_you_mean(received.strip(chr(39)), values)}"
     # the parser checks values by pydantic, whose sentences are cut down to ours
-    message = VALUE_ERROR.sub("expected ", error.message)
+    message = VALUE_ERROR.sub("expected ", error.message).replace("embedded null byte", "a text without NUL characters")
     message = NUMBER_ERROR.sub(lambda match: NUMBERS[match[1]], message)
     return f"{_name(parameter)}: {message}"
 

@@ -22,7 +22,12 @@ class ScanColumns(Settings):
 
     PANEL: ClassVar[str] = READING
     text: Annotated[
-        str | None, Setting("Columns of texts, joined by +; dots lead into nested ones (all text).", inside=COLUMNS)
+        str | None,
+        Setting(
+            "Columns of texts, joined by +; dots lead into nested ones (all text).",
+            safe_when_found=True,
+            inside=COLUMNS,
+        ),
     ] = None
 
 
@@ -109,6 +114,7 @@ def scan_command(
     report = scanned.describe()
     show(report, page=None if page is None else write_html(report, page), summary=True)
     if fail_on is not None:
+        # a task that was found decides, whatever else was not read
         if scanned.tasks("found"):
             raise typer.Exit(1)
         if scanned.evidence.unread or scanned.tasks("too short to tell"):

@@ -74,6 +74,7 @@ def score_command(
         plan,
         samples,
     ):
+        # lazily, so that a row is written as soon as its text is scored
         rows = (ScoreRow.of(dataset.samples[sample.index].id, sample.scores) for sample in samples)
         write_scores(rows, output, names=[request.name for request in plan.requests], printed=printed)
 

@@ -55,6 +55,7 @@ def write_csv(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -
     """
     import io
 
+    # an id may hold half of a surrogate pair, as JSON allows, which UTF-8 alone refuses
     lines = io.TextIOWrapper(file, "utf-8", errors="surrogatepass", newline="", write_through=True)
     try:
         table = csv.writer(lines)
@@ -64,7 +65,8 @@ def write_csv(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -
             values = [repr(row.scores[name]) if name in row.scores else "" for name in names]
             table.writerow([spreadsheet_cell(row.id), *values, json_text(dict(row.unscorable), ensure_ascii=False)])
     finally:
-        lines.detach()  # the file is the caller's to close
+        # the file is the caller's to close
+        lines.detach()
 
 
 def write_parquet(rows: Iterable[ScoreRow], file: IO[bytes], names: Sequence[str]) -> None:

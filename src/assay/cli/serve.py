@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.groups import grouped
 from assay.cli.options import At
+from assay.cli.unused import refuse_unused
 from assay.errors import DataError, require
 from assay.service import ServiceAddress, ServiceLimits
 
@@ -17,7 +18,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 @grouped
-def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) -> None:
+def serve_command(context: typer.Context, *, index: At, address: ServiceAddress, limits: ServiceLimits) -> None:
     """Serve an index: a web page to paste code into, and an HTTP API.
 
     The API is described at `/openapi.json`. By default only this machine can connect (--host). If the environment
@@ -29,8 +30,10 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
     require("fastapi", "uvicorn", "prometheus_client", purpose="assay serve")
     if address.runs is not None and not address.runs.is_dir():
         raise DataError(f"--runs {address.runs}: expected a folder of finished audits")
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to continue
+    # nothing is left to continue
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if address.mcp:
+        refuse_unused(context, dict.fromkeys(("host", "port"), "--mcp speaks on standard input and output"))
         _speak(index, address, limits)
         return
     import uvicorn
@@ -47,11 +50,14 @@ def serve_command(*, index: At, address: ServiceAddress, limits: ServiceLimits) 
         encoder=query_encoder(index),
         token=token,
         limits=limits,
+        # a web page may lead a name of its own to this machine (DNS rebinding): only names of this machine are answered
         hosts=LOOPBACK if address.is_local else ("*",),
         runs=address.runs,
     )
+    # bound before its address is printed: a caller may connect at once, and port 0 has its number only now
     with listening(address.host, address.port) as socket:
         at, bound = socket.getsockname()[:2]
+        # an address of IPv6 stands in brackets in a URL (RFC 3986, 3.2.2)
         shown = f"[{at}]" if ":" in at else at
         typer.echo(f"http://{shown}:{bound}/")
         # a caller that never reads its answer must not keep the service from ending

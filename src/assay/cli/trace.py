@@ -14,7 +14,7 @@ from assay.cli.completing import complete_languages
 from assay.cli.groups import grouped
 from assay.cli.options import LOG, STANDARD_OUTPUT, At, further_file
 from assay.cli.trace_options import GateSettings
-from assay.cli.unused import options_of_command_line
+from assay.cli.unused import options_of_command_line, refuse_format
 from assay.errors import DataError
 from assay.files import write_json
 from assay.provenance.settings import MatchSettings
@@ -81,7 +81,8 @@ def trace_command(
 
     **Example**: `assay trace snippet.py --index corpus.index --fail-on-licence copyleft`
     """
-    del benchmark, write_clean  # their callback refuses them
+    # their callback refuses them
+    del benchmark, write_clean
     from assay.cli.present import chosen_format
     from assay.cli.terminal import BILLS, echo
     from assay.cli.trace_modes import print_passages
@@ -89,7 +90,9 @@ def trace_command(
     from assay.provenance import TraceSettings, open_for_search, trace_files
     from assay.provenance.findings import without_own
     from assay.provenance.search import add_templates, default_boilerplate
+    from assay.reports import number_of
 
+    refuse_format(context, sarif)
     if verbatim and chosen_format() in BILLS:
         raise DataError(f"--format {chosen_format()}: expected code to trace; received --verbatim")
     rules = _rules(gate)
@@ -113,7 +116,7 @@ def trace_command(
             templates = add_templates(default_boilerplate(), search.template)
         if search.by == "function":
             parts = parts_of
-        files = trace_files(
+        traced = trace_files(
             read.texts,
             index,
             rules=rules,
@@ -122,8 +125,15 @@ def trace_command(
             top=search.top,
             settings=TraceSettings(thresholds=search, boilerplate=templates, exact=search.exact),
         )
-    files = without_own(files, gate.own)
+    files = without_own(traced, gate.own)
+    if gate.own:  # a name that is misspelt leaves out none
+        left_out = _findings(traced) - _findings(files)
+        echo(f"assay: note: --own leaves out {number_of(left_out, 'finding')}", err=True)
     _finish(files, read, rules=rules, gate=gate, sarif=sarif, top=search.top)
+
+
+def _findings(files: "Sequence[TracedFile]") -> int:
+    return sum(map(len, map(attrgetter("findings"), files)))
 
 
 def _check(code: Sequence[Path], gate: GateSettings) -> None:
@@ -218,6 +228,7 @@ def _judged(
             replace_it=OUTPUT_SETTINGS.get().force,
         )
         echo(f"assay: note: {written}", err=True)
+        # read again, because the file may have had entries before
         baseline = read_baseline(gate.write_baseline)
         judgement = accept_findings(judgement, texts, baseline)
     read.unread = [file for file in read.unread if _acceptable(file)["key"] not in baseline]

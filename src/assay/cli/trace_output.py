@@ -37,6 +37,7 @@ def print_files(
     from assay.provenance.findings import answer_lines, finding_line, gate_sentences
 
     console = Terminal()
+    # by identity, because equal findings may stand in two files
     denials = {id(denial.finding): denial for denial in judgement.denials} if judgement else {}
     if as_json:
         echo_json(describe_files(files, top, judgement, unread=unread).data)
@@ -76,6 +77,7 @@ def _print_details(
     if hidden:
         console.print(f"{hidden} more with --top {max(len(file.findings) for file in files)}", soft_wrap=True)
     if len(files) == 1 and not files[0].findings and files[0].parts:
+        # the whole file is the last of its parts
         for sentence in files[0].parts[-1][1].evidence_lines():
             console.print(Text(f"    {sentence}", style="dim"), soft_wrap=True)
 

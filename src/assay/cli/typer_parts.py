@@ -7,7 +7,10 @@ function below is one such need; `CHECKED` is the range of versions that they we
 """
 
 import inspect
+import os
+import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import typer
@@ -44,18 +47,33 @@ def function_of(parameter: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     return checks
 
 
-def refuse_empty_texts(parameter: Any) -> None:  # noqa: ANN401
-    """Refuse an empty text for a parameter: as a path it would be the current folder, which nobody named."""
+def refuse_unusable_texts(parameter: Any) -> None:  # noqa: ANN401
+    """Refuse an empty text for a parameter, which as a path is the current folder, and the path of a named pipe.
+
+    A pipe that nobody writes to is waited for without end; `<(PROGRAM)` of a shell is a link to a pipe, and is read.
+    """
     convert = parameter.process_value
 
     def checked(context: typer.Context, value: Any) -> Any:  # noqa: ANN401
-        """Convert a value, from the command line or a file, unless it is empty."""
+        """Convert a value, from the command line or a file, if it can be used."""
         # an empty default is ours, and says that nothing was given
-        if value != parameter.default and (value == "" or (isinstance(value, list | tuple) and "" in value)):
-            raise typer.BadParameter("received an empty text, expected a value", ctx=context, param=parameter)
+        if value != parameter.default:
+            for text in value if isinstance(value, list | tuple) else [value]:
+                if text == "":
+                    raise typer.BadParameter("received an empty text, expected a value", ctx=context, param=parameter)
+                if isinstance(text, str | Path) and _is_named_pipe(text):
+                    reason = f"received the named pipe {text}, expected a file or a folder"
+                    raise typer.BadParameter(reason, ctx=context, param=parameter)
         return convert(context, value)
 
     parameter.process_value = checked
+
+
+def _is_named_pipe(path: str | Path) -> bool:
+    try:
+        return stat.S_ISFIFO(os.lstat(path).st_mode)
+    except (OSError, ValueError):  # of no file, or no path
+        return False
 
 
 def hide_type(argument: Any) -> None:  # noqa: ANN401

@@ -1,6 +1,7 @@
 """`assay unseen`: text that a model has certainly not seen."""
 
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,9 @@ import typer
 from assay.cli.completing import complete_benchmarks
 from assay.cli.groups import Shown, grouped
 from assay.cli.options import LINES, STANDARD_OUTPUT, output_file
+from assay.cli.unused import refuse_unused
 from assay.datasets import MOST_UNSEEN, DataSelection
+from assay.settings import declared
 
 unseen_app = typer.Typer(
     name="unseen", help="Collect text that a model has certainly not seen, for `audit --unseen`.", no_args_is_help=True
@@ -24,6 +27,7 @@ def unseen() -> None:
 @unseen_app.command("build")
 @grouped
 def build_command(
+    context: typer.Context,
     corpora: Annotated[
         list[str],
         typer.Argument(
@@ -94,6 +98,9 @@ def build_command(
     from assay.datasets import read_dataset
     from assay.reports import describe
 
+    if like is None:
+        reason = "it is about a benchmark; expected --like BENCHMARK with it"
+        refuse_unused(context, {entry.name: reason for entry in declared(DataSelection)})
     form = chosen_format()
     result = build_unseen(
         corpora,
@@ -132,11 +139,12 @@ def dates_command(
     **Example**: `assay unseen dates auto --after 2025-08-01`
     """
     from assay.api.unseen import undated_packages
-    from assay.reports import number_of
+    from assay.cli.present import show
+    from assay.reports import Report, number_of
 
     undated = undated_packages(packages, after)
-    for name, reason in undated.items():
-        typer.echo(f"{name}: {reason}")
-    typer.echo(f"{number_of(len(undated), 'package')} may be older than {after}.")
+    lines = tuple(starmap("{}: {}".format, undated.items()))
+    statement = f"{number_of(len(undated), 'package')} may be older than {after}"
+    show(Report("Packages", statement, details=lines, data={"after": after, "older": undated}))
     if undated:
         raise typer.Exit(1)

@@ -1,15 +1,35 @@
 """Options of the command line that have no effect are refused; a configuration file may set any option."""
 
 from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from assay.cli.groups import bundles_of
+from assay.cli.options import STANDARD_OUTPUT
 from assay.errors import DataError
+from assay.settings import BETWEEN_PAIRS
 
 if TYPE_CHECKING:  # imports numpy and more; --help does not wait for it
     from assay.scoring import ScoreSelection
+
+
+def refuse_format(context: typer.Context, *printed: Path | None) -> None:
+    """Refuse --json and --format where standard output holds a file, as "-" says.
+
+    Raises:
+        DataError: the command line has such an option.
+    """
+    for name, option in {"set_json": "--json", "set_format": "--format"}.items():
+        if STANDARD_OUTPUT in printed and _is_given(context, name):
+            raise DataError(f"{option} has no effect: standard output holds the file that - names")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def options_of_command_line(context: typer.Context) -> dict[str, str]:
@@ -19,13 +39,16 @@ def options_of_command_line(context: typer.Context) -> dict[str, str]:
     """
     names = {}
     for option in context.command.params:
-        source = context.get_parameter_source(str(option.name)) if option.expose_value else None
-        if source is not None and source.name == "COMMANDLINE":
+        # an option without a value for its command acts on the output, which every command has
+        if option.expose_value and _is_given(context, str(option.name)):
             longest = max(option.opts, key=len)
             names[str(option.name)] = longest
             if option.name in bundles_of(context.command):
-                # one option carries many settings: each key that was given is an option of its own here
-                for pair in ",".join(context.params[option.name] or ()).split(","):
+                # one option carries many settings: each key that was given is an option of its own here; the pairs of
+                # the configuration file stand before them (`groups.with_file`), and a file may set any
+                in_file = (context.default_map or {}).get(option.name) or ()
+                texts = context.params[option.name][len(in_file) :]
+                for pair in chain.from_iterable(map(BETWEEN_PAIRS.split, texts)):
                     key = pair.partition("=")[0].strip()
                     names[key.replace("-", "_")] = f"{longest} {key}"
     return names

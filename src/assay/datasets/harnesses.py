@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.datasets.columns import ID_COLUMNS, usual_column
 from assay.datasets.sources import SourceRow
+from assay.datasets.sources.stream import check_ratio
 from assay.errors import DataError, did_you_mean, plain_reason, require
 
 LM_EVAL = "lm-eval:"
@@ -51,14 +52,19 @@ def read_inspect_log(path: Path, *, header_only: bool = False) -> Any:  # noqa: 
     """Return a log of inspect as inspect_ai reads it, with the attachments of its samples.
 
     Raises:
-        DataError: it cannot.
+        DataError: it cannot, or unpacks to far more than its size.
         MissingExtra: inspect_ai is not installed.
     """
     require("inspect_ai", purpose=f"the inspect log {path}")
     from inspect_ai.log import read_eval_log  # noqa: PLC0415  slow to import
 
     try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # stated sizes: a member never unpacks to more
+                check_ratio(path, sum(map(attrgetter("file_size"), archive.infolist())), path.stat().st_size)
         return read_eval_log(str(path), resolve_attachments=not header_only, header_only=header_only)
+    except DataError:
+        raise
     except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise
         raise DataError(f"{path} cannot be read as an inspect log: {_fault_of_log(path, error)}") from error
 

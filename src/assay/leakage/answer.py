@@ -24,8 +24,10 @@ def answer_of(audit: Audit) -> Answer:
     summary, named = audit.summary(audit.primary), len(named_samples(audit).samples)
     verdict, lot = VERDICTS[audit.decision.verdict].title, summary.release
     next_step = NAMED.format(tasks=number_of(named, "named task")) if named else next_step_of(summary)
+    # names of a part alone would pass for the names of all
     if audit.left_out and audit.decision.verdict is Verdict.CONTAMINATED:
         next_step = f"--whole scores the other {number_of(audit.left_out, 'task')}, and names tasks among all."
+    # exact, so it comes before all that a comparison with other text says
     if lot is not None and lot.is_proof:
         return Answer(
             verdict,
@@ -55,6 +57,7 @@ def reason_of(summary: ScoreSummary) -> str:
         if verdict is Verdict.CONTAMINATED:
             rank = "above"
         return f"Samples that the model saw rank {rank} samples that it never saw."
+    # of a residual the sentence names the leak that was ruled out, as it is no test of equality
     if verdict is Verdict.NO_EVIDENCE and summary.form is not None:
         return "A leak of a fifth of the tasks, seen twice, would have shown; nothing did."
     if verdict is Verdict.NO_EVIDENCE and summary.test is None:
@@ -66,6 +69,7 @@ def share_of(summary: ScoreSummary) -> str:
     """Return the line on the share, with its interval; no share stands beside "cannot tell"."""
     if summary.form is not None:
         return _residual_line(summary.form, summary.decision.reason)
+    # a share beside "cannot tell" would be quoted without it
     if summary.is_open:
         return "Share that looks trained on: not stated without a verdict."
     if summary.separation is not None:
@@ -96,6 +100,7 @@ def next_step_of(summary: ScoreSummary) -> str:
 
 
 def _signed(value: float) -> str:
+    # a hyphen between two numbers would read as a range
     return f"{value:.1f}".replace("-", "−")
 
 

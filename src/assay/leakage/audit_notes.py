@@ -60,6 +60,7 @@ def notes_of(compared: ComparedAudit) -> Iterator[str]:
     if measured.control is not None and measured.control.note:
         yield measured.control.note
     own = compared.compared.get(inputs.primary)
+    # said because the missing allowance makes the test sharper than usual
     if own is not None and own.is_covered:
         yield SAME_FORM if own.same_form else COVERED_GROUPS
     yield from weights_note(inputs.decision.weights, compared.ratio)
@@ -116,6 +117,7 @@ def _rule_note(entry: ScoreRequest, rule: float, measured: MeasuredAudit) -> str
     shares = ", ".join(f"{share_above(rule, *side, ties)} {words}" for words, side in sides.items())
     sign, counted = ("above", "not counted") if ties == "strict" else ("of at least", "counted")
     sentences = [f"{entry.name}: the rule of its paper, a value {sign} {rule:g}, calls leaked {shares}"]
+    # an original among n variants comes first by chance in one of n + 1 cases
     if entry.variants:
         sentences.append(f"; if names meant nothing it would be {100 / (entry.variants + 1):.0f} %")
     sentences.append(". That rule is not calibrated.")
@@ -153,6 +155,7 @@ def share_above(rule: float, column: Float64Array, groups: Sequence[Hashable], t
     """The share of the scorable values that exceeds the rule: `45 % [40, 50; 31 groups] of 394`."""
     scored = ~np.isnan(column)
     above = column[scored] >= rule
+    # SrDetection's equations are strict, its Algorithm 1 counts ties
     if ties == "strict":
         above = column[scored] > rule
     share = grouped_share(above, list(compress(groups, scored)))

@@ -93,6 +93,7 @@ def audit_until_clear(inputs: AuditInputs) -> Audit:
             left_out = len(samples) - look.texts
             note = ENDED_EARLY.format(texts=look.texts, left_out=left_out, level=look.level, whole=level)
             return replace(result, left_out=left_out, notes=(note, *result.notes))
+    # the last look gets what the others left, so that all have the level of one test
     return audit_inputs(inputs.at_level(look.level))
 
 
@@ -102,6 +103,7 @@ def conclude(judged: JudgedAudit) -> Audit:
     inputs, literature = measured.inputs, measured.inputs.comparison.literature
     methods: tuple[MethodResult, ...] = ()
     gate = None
+    # after the verdict, which methods of the literature must not move
     if literature is not None:
         inputs.begin("methods of the literature")
         methods, gate = literature.run(seed=inputs.decision.seed), literature.gate()
@@ -127,6 +129,7 @@ def conclude(judged: JudgedAudit) -> Audit:
 def _parts(judged: JudgedAudit) -> tuple[PartResult, ...]:
     """Return what is flagged of each part of the tasks; empty where p-values are weighted."""
     measured = judged.compared.measured
+    # weights belong to whole texts and say nothing of a part
     if measured.parts is None or judged.compared.ratio is not None:
         return ()
     return by_part(measured.parts.values, measured.groups, measured.unseen.groups, alpha=ALPHA)

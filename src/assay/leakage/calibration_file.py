@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from assay.codec import decode, encode
 from assay.errors import DataError
 from assay.evaluation import BlindFeatures, group_codes
-from assay.files import parse_json, write_json
+from assay.files import write_json
+from assay.guard import json_file
 from assay.scoring import Plan, Progress, score_samples
 from assay.types import Sample, texts_of
 
@@ -85,6 +86,7 @@ class UnseenScores:
                 f"{path} compares rewritings by {rewriter or 'an engine of an earlier version'}, expected "
                 f"{plan.rewriter.name}"
             )
+        # by digest: another reference, or other options, give other values under the same name
         for role, (name, digest) in plan.digests.items():
             if self.digests.get(role) != digest:
                 raise DataError(
@@ -102,6 +104,7 @@ class UnseenScores:
             DataError: it cannot be written.
         """
         content = {"format": FORMAT} | encode(self)
+        # the name in the format is older than the attribute
         content["blind_features"] = content.pop("features")
         write_json(path, content)
 
@@ -113,7 +116,7 @@ class UnseenScores:
             DataError: it is not such a file, or of another format.
         """
         try:
-            content = parse_json(path.read_text("utf-8"))
+            content = json_file(path)
             if content["format"] not in (FORMAT, OLD_FORMAT):
                 raise DataError(f"{path}: format {content['format']!r}, expected {FORMAT!r}")
             values = {name: np.array(column, np.float64) for name, column in content["values"].items()}
@@ -128,6 +131,7 @@ class UnseenScores:
                 groups=groups and tuple(map(int, groups)),
                 features=features,
             )
+            # columns of different lengths would pair scores with other texts
             columns = (*values.values(), loaded.groups, loaded.features)
             lengths = {len(column) for column in columns if column is not None}
         except OSError as error:

@@ -96,6 +96,7 @@ def describe_comparison(runs: Sequence[ComparedRun], figure: str) -> Report:
     benchmarks = list(dict.fromkeys(run.benchmark for run in runs))
     for run in runs:
         name = f"{run.model}, {run.run}" if run.model in repeated else run.model
+        # every row has a cell of every benchmark, so that a missing run shows
         row = cells.setdefault(name, dict.fromkeys(benchmarks, Missing("there is no such run")))
         row[run.benchmark] = _cell(run, figure)
     table = Table(
@@ -127,6 +128,7 @@ def _value(summary: ScoreSummary, figure: str) -> Estimate | float | str | None:
         return f"{decision.verdict} ({decision.reason})" if decision.reason else str(decision.verdict)
     if figure == SHARE:
         return summary.share
+    # without a verdict of the same form, discoveries count the difference of forms
     if figure == DISCOVERIES and not names_samples(summary):
         return None
     measured = FIGURES[figure].of(summary)
@@ -191,6 +193,7 @@ def _agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 def _holds(verdicts: Sequence[Verdict]) -> str:
     reached = [str(verdict) for verdict in verdicts if verdict is not Verdict.CANNOT_TELL]
+    # a run that cannot tell contradicts no other
     if len(set(reached)) > 1:
         return f"does not hold: the runs say {listed(list(dict.fromkeys(reached)))}"
     if len(reached) == len(verdicts):

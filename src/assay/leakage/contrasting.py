@@ -69,6 +69,7 @@ def compare_scores(measured: MeasuredAudit) -> ComparedAudit:
     ratio = weights_of(measured, alpha=ALPHA)
     calibrations: dict[str, Calibration] = {}
     compared: dict[str, Compared] = {}
+    # a calibration file has scores and no texts, so its scores lead
     for name, column in unseen.values.items():
         calibrations[name] = calibration_of(name, measured, ratio)
         # the permutation test has no weights: with weighted p-values the flags decide
@@ -113,6 +114,7 @@ def calibration_of(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
     tail = weighted_tail(unseen, measured.unseen.groups, alpha=alpha, ratio=ratio)
     exceeded_by = exceeding(alpha, len(references))  # flagged: fewer than this many unseen reach it
     threshold = np.nan
+    # weighted p-values of one score differ between samples, so no threshold holds for all
     if exceeded_by and ratio is None:
         # the next larger number: a sample that ties with the last unseen text has a p-value just above alpha
         threshold = float(np.nextafter(references[-exceeded_by], np.inf))
@@ -129,6 +131,7 @@ def calibration_of(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
     if doses is not None:
         for dose in np.unique(doses):
             by_dose[int(dose)] = rate(doses == dose)
+    # counted anew: how groups vary at the median says nothing of how they vary in the tail
     half_tail = weighted_tail(unseen, measured.unseen.groups, alpha=HALF, ratio=ratio)
     return Calibration(
         source=measured.unseen.source,
@@ -154,6 +157,7 @@ def _control_flags(name: str, measured: MeasuredAudit, ratio: DensityRatio | Non
         return None
     inputs, unseen = measured.inputs, measured.unseen
     audited = None
+    # the excess takes resamples, which only a score that may decide is worth
     if name == inputs.primary or unfit_score(name) is None:
         audited = measured.values[name], unseen.values[name]
     return measured.control.flags(
@@ -179,6 +183,7 @@ def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
         return blind_baseline(texts_of(texts), positive, groups_of(texts), **draws)
 
     labels = labels_of(samples)
+    # samples of other labels are left out: the baseline separates what the scores rank
     if {MEMBER, NONMEMBER} <= set(labels.tolist()):
         labelled = np.isin(labels, (MEMBER, NONMEMBER))
         return baseline(list(compress(samples, labelled)), labels[labelled] == MEMBER), "members and non-members"
@@ -190,6 +195,7 @@ def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
         return beforehand or compared_blindly(samples, measured.fresh, draws), COMPARED
     if calibration is None:
         return None, ""
+    # not measured, which never counts as alike
     if calibration.features is None:
         return None, COMPARED
     features = BlindFeatures.of(texts_of(samples)).joined(calibration.features)
@@ -200,6 +206,7 @@ def blind_check(measured: MeasuredAudit) -> tuple[BlindBaseline | None, str]:
 def residuals_of(measured: MeasuredAudit, compared: Mapping[str, Compared]) -> dict[str, FormTest]:
     """Return the residual of the score that has placebos, where a second model scored texts of another form."""
     control, own = measured.control, compared.get(TESTED_SCORE)
+    # against text of the same form nothing of the form is left to take off
     if control is None or own is None or own.same_form:
         return {}
     residual = form_test(

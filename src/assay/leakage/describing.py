@@ -82,6 +82,7 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
 
 
 def _facts(audit: Audit, summary: ScoreSummary) -> Iterator[Fact]:
+    # doses are an experiment on the model, which gets no verdict on a benchmark
     if not summary.doses:
         yield _verdict_fact(summary)
     if audit.share is not None:
@@ -101,6 +102,7 @@ def _verdict_fact(summary: ScoreSummary) -> Fact:
     decision = summary.decision
     if decision.reason is not None:
         return Fact("Verdict", decision.verdict, decision.reason)
+    # labels decide by an interval and have no level of their own
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
     note = f"evidence: p ≤ {summary.level or significance(same_form=by_same_form):.2g}"
     if summary.form is not None:
@@ -121,6 +123,7 @@ def _ranking_facts(score: str, ranking: Ranking) -> Iterator[Fact]:
 
 
 def _calibration_facts(audit: Audit, summary: ScoreSummary, calibration: Calibration) -> Iterator[Fact]:
+    # with known truth the share of all mixes both classes and means nothing
     if calibration.false_positives is not None:
         never_seen = "Never-seen samples" if summary.doses else "Non-members"
         yield _flag_fact(f"{never_seen} flagged", calibration.false_positives)
@@ -173,6 +176,7 @@ def sample_list(audit: Audit) -> SampleList:
     )
     places = {sample.id: place for place, sample in enumerate(samples)}
     compared_with = None
+    # a sample of known truth is placed among those that were never seen
     if NONMEMBER in described[0].values:
         compared_with = NONMEMBER
     return SampleList(

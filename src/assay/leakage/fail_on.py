@@ -78,6 +78,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "coverage": AuditFigure(lambda summary: summary.scored / summary.total),
     }
 )
+# a limit that begins with "=" is refused: ">=" would silently be read as ">"
 PATTERN = re.compile(
     rf"\s*(?:(?P<score>\S+)\.)?(?P<figure>{'|'.join(FIGURES)})(?:\.(?P<end>low|high|p))?"
     r"\s*(?P<sign>[<>])\s*(?P<limit>[^\s=]\S*)\s*"
@@ -118,6 +119,7 @@ class Rule:
         summary = self._summary(audit)
         if self.figure not in FIRING:
             figure = FIGURES[self.figure]
+            # a figure that accuses nobody needs nothing to compare with
             if figure.lacking is None:
                 return None
             if figure.of(summary) is None:
@@ -125,8 +127,10 @@ class Rule:
             if math.isnan(self.value(audit)):
                 return Obstacle(Undecided.TOO_FEW, f"{self.figure} cannot be judged: {self._reason(summary)}.")
         decision = summary.decision
+        # an open verdict makes no rule pass: what is not known is not clean
         if decision.reason is not None:
             return Obstacle(decision.reason, decision.explanation)
+        # where the residual decides, the forms differ, and flags count that difference too
         if self.figure in ("flagged", DISCOVERIES) and summary.form is not None and not allow_confounded:
             return _OF_OTHER_FORM
         names = self.figure == DISCOVERIES and not allow_confounded
@@ -182,6 +186,7 @@ class Rule:
         if measured is None:
             raise DataError(f"--fail-on {self.text!r}: {self.figure} needs {figure.needs}; this run has none")
         if isinstance(measured, FlagRate):
+            # a p-value belongs to the count of flags, which the share alone does not keep
             if self.end == "p":
                 return measured.p_value
             measured = measured.rate
@@ -264,6 +269,7 @@ def rules_of(texts: Iterable[str], scores: Sequence[str], *, compares: bool) -> 
         obstacle = each.obstacle_without_unseen()
         if obstacle is not None:
             obstacles[each] = obstacle
+    # refused before a model is opened, as no run could decide them
     if obstacles and not compares:
         raise UndecidedRulesError(obstacles)
     return rules

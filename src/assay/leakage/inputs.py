@@ -148,14 +148,17 @@ class AuditInputs:
         Without a cache the texts of a first part would run twice.
         """
         comparison, decision = self.comparison, self.decision
+        # doses, methods of the literature and a lot are about the benchmark as a whole
         if not comparison.unseen or comparison.planting or comparison.literature or comparison.release:
             return False
         if decision.whole or decision.weights != "none":
             return False
+        # an interval of a ranking has no level that looks could share
         if is_labelled(self.samples) or doses_of(self.samples) is not None:
             return False
         if next(looks_at(len(self.samples), 1.0)).texts == len(self.samples):
             return False
+        # flags of generated text have no test of groups, so nothing could be spent on looks
         tested = self.headline is not None and self.headline.definition.access != "black"
         return tested and isinstance(self.plan.models["target"], CachedLogProbScorer)
 

@@ -35,6 +35,7 @@ class JudgedAudit:
 def judge_scores(compared: ComparedAudit) -> JudgedAudit:
     """Decide by each score, every interval of a ranking from the same resamples."""
     measured = compared.measured
+    # all from the same resamples, so that scores can be compared with each other
     rankings = rank_labelled(measured)
     summaries = [judged_score(name, compared, rankings.get(name)) for name in measured.values]
     return JudgedAudit(compared, tuple(with_planted_power(summary, compared) for summary in summaries))
@@ -96,6 +97,7 @@ def evidence_of(
         compared=compared.blind_compares or COMPARED,
         level=inputs.decision.level,
     )
+    # a lot is about the benchmark and not about a score: one verdict alone rests on it
     if score == inputs.primary:
         evidence = replace(evidence, release=inputs.comparison.release)
     if calibration is not None:
@@ -110,6 +112,7 @@ def with_planted_power(summary: ScoreSummary, compared: ComparedAudit) -> ScoreS
     measured, inputs = compared.measured, compared.measured.inputs
     planting, headline = inputs.comparison.planting, inputs.headline
     own = compared.compared.get(summary.score)
+    # the training is costly and its power that of one test: it is measured for the verdict alone
     if planting is None or headline is None or headline.name != summary.score or own is None:
         return summary
     from assay.leakage.planting import planted_power  # noqa: PLC0415  it imports torch
@@ -144,6 +147,7 @@ def rank_labelled(measured: MeasuredAudit) -> Mapping[str, Ranking]:
 def distribution(column: Float64Array) -> Distribution:
     """Return mean, spread and quantiles of the scorable values; NaN where there is none."""
     scored = column[~np.isnan(column)]
+    # NaN and not 0, which would pass for a low value
     if not len(scored):
         return Distribution(np.nan, np.nan, dict.fromkeys(QUANTILES, np.nan))
     spread = float(scored.std(ddof=1)) if len(scored) > 1 else np.nan

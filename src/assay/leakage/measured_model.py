@@ -97,6 +97,7 @@ class MeasuredModel:
         """
         self.samples, self.unseen = tuple(samples), tuple(unseen)
         self._model, self._cache, self._frequencies, self._progress = model, cache, frequencies, progress
+        # scores go through the cache; gradients and weights need the model itself
         self._scorer = model if cache is None else cached_scorer(model, cache)
         self._options = tuning
         self._tables: dict[str, dict[str, Float64Array]] = {"benchmark": {}, "unseen": {}}
@@ -172,6 +173,7 @@ class MeasuredModel:
         """Return the hidden state of the last token of each sample, float32 [samples, d]."""
         if tuning is not None:
             return self._measure(tuning, samples, layer).vectors
+        # a set is the benchmark or the unseen text, so its side stands for its texts
         key = layer, self._side(samples)
         if key not in self._embedded:
             embedder = self.weights if self._cache is None else CachedEmbedder(self.weights, self._cache)
@@ -198,6 +200,7 @@ class MeasuredModel:
     def rate(self) -> float:
         """Learning rate of a fine-tuning for one epoch on the benchmark."""
         if self._rate is None:
+            # kept, as divergences compare only between sets that were moved at one rate
             self._rate = self._probed_rate() if self.unseen else PAPER_RATE
         return self._rate
 
@@ -212,9 +215,11 @@ class MeasuredModel:
             yield entry
 
     def _side(self, samples: Sequence[Sample]) -> str:
+        # by identity: comparing thousands of texts at each look-up would cost more than it saves
         return "unseen" if samples is self.unseen else "benchmark"
 
     def _tuned_scores(self, score: ScoreRequest, samples: Sequence[Sample], tuning: FineTuning) -> Float64Array:
+        # the tuned model is run once, so only scores of that pass exist for it
         if score.definition.views and set(score.definition.views.values()) != {View()}:
             raise MissingCapability(f"score {score.name} needs more than one pass; expected a score of one pass")
         measured = self._measure(tuning, samples, -1).statistics
@@ -230,7 +235,9 @@ class MeasuredModel:
     def _tuned_model(self, tuning: FineTuning) -> TunedModel:
         if tuning not in self._tuned:
             on = self.unseen if tuning.on == "unseen" else self.samples
+            # one checkpoint at the end: nothing on the way is compared
             settings = replace(KERNEL_DIVERGENCE, epochs=tuning.epochs, checkpoints=(tuning.epochs,), rate=self.rate)
+            # one step in place of many has to go further to move an embedding as far
             if tuning.whole_batch:
                 settings = replace(settings, rate=self.rate * WHOLE_BATCH_FACTOR, batch=len(on))
             self._tuned[tuning] = self._fine_tuned(texts_of(on), settings)
@@ -264,6 +271,7 @@ class MeasuredModel:
             steps = tuned.steps
             change = displacement(before, tuned.measure(texts).vectors).median
             rate *= PROBE_CHANGE / max(change, PROBE_CHANGE / 1000)
+        # the change grows with the steps, so the rate falls with those of an epoch on the benchmark
         return rate * steps / -(-len(self.samples) // KERNEL_DIVERGENCE.batch)
 
 

@@ -68,6 +68,7 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
     """
     samples, comparison = inputs.samples, inputs.comparison
     fresh, overlap = without(comparison.unseen, samples)
+    # in one call: batches are by length, whichever side a text is of
     texts, count = (*samples, *fresh), len(samples)
     tokens, parts = TokenKeeper(samples), _part_keeper(inputs, fresh)
     inputs.begin(f"scoring {inputs.benchmark}")
@@ -108,5 +109,6 @@ def _of_file(calibration: UnseenScores | None, table: ScoreTable) -> UnseenSide:
     """Return the unseen texts of a calibration file, with the scores of the audit."""
     if calibration is None:
         return UnseenSide("", (), {})
+    # a file may hold more scores than this audit asks for
     values = {name: calibration.values[name] for name in table.values if name in calibration.values}
     return UnseenSide(calibration.source, calibration.group_keys, values)

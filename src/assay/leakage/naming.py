@@ -98,6 +98,7 @@ def _is_naming(score: str) -> bool:
 def named_samples(audit: Audit) -> NamedSamples:
     """Return the samples that an audit names, or the reason why it names none."""
     lot = audit.summary(audit.primary).release
+    # a lot names tasks whatever the form of the unseen text is
     if lot is not None and lot.is_proof and lot.named:
         return _named_by_lot(audit, lot)
     score = naming_score(audit)
@@ -107,6 +108,7 @@ def named_samples(audit: Audit) -> NamedSamples:
     level = calibration.alpha
     if score is None:
         return NamedSamples(None, level, reason=NO_NAMES)
+    # only samples with a value were tested, so only these enter the correction
     tested = int(np.sum(~np.isnan(calibration.p_values)))
     order = np.argsort(calibration.q_values, kind="stable")  # NaN comes last
     columns = np.column_stack([audit.values[score], calibration.p_values, calibration.q_values])

@@ -92,6 +92,7 @@ def naturalness_notes(
         groups: of the unseen texts.
     """
     return tuple(
+        # scores are oriented, so a rank p-value stands in them with its sign turned
         Naturalness.of(-unseen[request.name], request.variants, groups).sentence(request.name)
         for request in plan.requests
         if "rank" in request.definition.flags and request.name in unseen

@@ -73,6 +73,7 @@ class ControlScores:
             DataError: the control has none of the standard scores.
             AssayError: too few texts have all standard scores.
         """
+        # declared beforehand: weights by whatever a control scores could be chosen to fit
         names = [name for name in flagged("weights") if name in self.samples]
         if not names:
             raise DataError(f"weights need the token probabilities of the control {self.model}: expected --access gray")
@@ -105,6 +106,7 @@ class ControlScores:
         scored = ~np.isnan(unseen)
         if ratio is not None:
             scored &= ~np.isnan(ratio.unseen)
+        # with fewer values nothing could be flagged, and a control that cannot flag looks flat
         if scored.sum() < MINIMUM_UNSEEN or np.isnan(values).all():
             return None
         tail = weighted_tail(unseen, groups[1], alpha=alpha, ratio=ratio)

@@ -105,6 +105,7 @@ def check_texts(request: RequestedAudit, texts: AuditedTexts, *, shown: bool = T
         from assay.leakage.planting import check_planting  # noqa: PLC0415  it imports the training
 
         check_planting(request.model, texts, request.settings, access=request.selection.access)
+    # where the audit goes on its caller prints the ways, once the run folder is claimed
     if outlook.foregone is not None and not request.settings.describe:
         if shown:
             outlook.report()
@@ -137,6 +138,7 @@ class PlannedAudit:
             DataError: it has not.
         """
         settings = self.request.settings
+        # once more: a list of scores may have left some out that this model cannot give
         check_primary(settings.primary, self.plan.requests)
         if self.texts.calibration is not None:
             self.texts.calibration.check(self.plan, Path(str(settings.calibration)))
@@ -209,6 +211,7 @@ def opened_control(planned: PlannedAudit) -> tuple[Control | None, tuple[str, ..
         raise DataError(f"{option} {chosen} is the audited model itself; expected one that never saw the benchmark")
     trained = trained_texts(chosen)
     notes: tuple[str, ...] = ()
+    # the default control was itself to be audited
     if name is None and chosen != default_control():
         notes = (f"{audited} is audited itself, so {chosen} is the control.",)
     return Control(own, None if trained is None else trained.contain, is_parent), notes
@@ -252,5 +255,6 @@ def resolved(texts: AuditedTexts, inputs: AuditInputs) -> dict[str, object]:
     values["variant_engine"] = inputs.plan.rewriter.name
     values["control"] = comparison.control and comparison.control.plan.name
     values["plant"] = comparison.planting and {"doses": comparison.planting.doses, "rate": comparison.planting.rate}
+    # a rate that is searched is known only now that the methods ran
     values["rate"] = comparison.literature and comparison.literature.model.rate_used
     return values

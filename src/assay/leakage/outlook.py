@@ -8,7 +8,7 @@ from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline, 
 from assay.leakage.form_test import LEAK, TESTED_SCORE, power
 from assay.leakage.inputs import DecisionSettings, Draws
 from assay.leakage.settings import AuditSettings
-from assay.leakage.texts import AuditedTexts, groups_of
+from assay.leakage.texts import AuditedTexts, groups_of, naming_arguments, unseen_command
 from assay.leakage.verdict import texts_differ
 from assay.progress import inform
 from assay.reports import number_of, percent
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from assay.leakage.opening import RequestedAudit
 
 WAYS = (
-    ("the training data", "`assay scan CORPUS… --for {benchmark}`", ""),
+    ("the training data", "`assay scan CORPUS… --for {looked_for}`", ""),
     ("a randomised release of the benchmark", "--release SECRET", "release"),
     ("the model that it was trained from, if older than the benchmark", "--parent MODEL", "parent"),
     ("tasks of the same form that were kept private", "--same-form DATA", "same form"),
-    ("other text that it has not seen", "--unseen DATA, or --unseen auto:DATE", "unseen"),
+    ("other text that it has not seen", "--unseen DATA, or --unseen auto:DATE (its release) --download", "unseen"),
 )
 """What settles the question, the surest first: in words, how it is given, and its name among what is given."""
 NO_VERDICT = (
     "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
-    "expected --unseen DATA (`assay unseen build REPOSITORY… --like BENCHMARK` makes it), for a benchmark in a form of "
-    "its own with --parent MODEL too, or --describe to see the scores alone"
+    "expected --unseen DATA (`{command}` makes it), for a benchmark in a form of its own with --parent MODEL too, or "
+    "--describe to see the scores alone"
 )
 
 
@@ -55,12 +55,14 @@ class Outlook:
 def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     """Return what an audit of these texts can decide."""
     settings, same_form = request.settings, request.same_form
+    # labels decide, so no other way is missing
     if texts.has_both_classes:
         return Outlook()
     lines = tuple(_ways(texts, settings, same_form=same_form))
     if texts.fresh is None:
         nothing = texts.calibration is None and settings.release is None
-        return Outlook(lines, f"{texts.dataset.name}: {NO_VERDICT}" if nothing else None)
+        words = NO_VERDICT.format(command=unseen_command(texts.dataset))
+        return Outlook(lines, f"{texts.dataset.name}: {words}" if nothing else None)
     blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
     # the same question that the verdict asks later, so that no audit begins that it would leave open
     by_form = not same_form and (settings.parent is not None or texts_differ(blind))
@@ -69,6 +71,7 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     if settings.release is not None:  # its test needs no unseen text
         return Outlook(lines, blind=blind)
     foregone = _too_few_groups(texts, by_form=by_form)
+    # said in place of the number of groups, as more of them would not decide either
     if by_form and settings.parent is None and not _has_other_test(request):
         foregone = _form_undecided(texts, blind)
     return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
@@ -88,8 +91,9 @@ def _ways(texts: AuditedTexts, settings: AuditSettings, *, same_form: bool) -> I
         "same form": same_form,
         "unseen": not same_form and (texts.fresh or texts.calibration) is not None,
     }
+    looked_for = "=".join(naming_arguments(texts.dataset))
     for words, how, name in WAYS:
-        yield f"- {words}: {how.format(benchmark=texts.dataset.name)}{' (given)' * present.get(name, False)}"
+        yield f"- {words}: {how.format(looked_for=looked_for)}{' (given)' * present.get(name, False)}"
 
 
 def _power(texts: AuditedTexts) -> str:
@@ -115,6 +119,7 @@ def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
     if blind.ranking is not None:
         pairs = percent(blind.ranking.auroc.value)
         shown = f"the texts alone tell the benchmark from the unseen text (in {pairs} of pairs; half is chance)"
+    # an error between groups takes two of them
     groups = max(2, texts.unseen_groups)
     small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))
     return (

@@ -37,6 +37,7 @@ def part_spans(sample: Sample) -> Mapping[str, PartBounds]:
     """
     spans: dict[str, PartBounds] = {}
     for part, columns in COLUMNS.items():
+        # the first column whose words stand in the text: others may hold another version of the task
         bounds = next(filter(None, (_bounds(sample, column) for column in columns)), None)
         if bounds is not None:
             spans[part] = bounds
@@ -58,6 +59,7 @@ def _bounds(sample: Sample, column: str) -> PartBounds | None:
     """Return where the words of a column stand in a text; None where they do not, or are all of it."""
     words = _words(sample.metadata.get(column))
     start = sample.text.find(words)
+    # a column that is the whole text divides nothing
     if start < 0 or not words.strip() or len(words) >= len(sample.text):
         return None
     return start, start + len(words)
@@ -76,6 +78,7 @@ def docstring_end(code: str) -> int | None:
         return None
     # syntax trees count lines; keeping the ends makes the sum a place in characters
     end = sum(map(len, code.splitlines(keepends=True)[: last.body[0].end_lineno]))
+    # a docstring alone has no solution behind it
     if len(last.body) == 1 or end >= len(code):
         return None
     return end
@@ -125,6 +128,7 @@ def by_part(
     for part in filter(values.__contains__, COLUMNS):
         # the keeper saw the benchmark first, then the unseen texts
         own, unseen = np.split(values[part], [len(groups)])
+        # a rate of a handful of tasks would be read as one of the benchmark
         if np.sum(~np.isnan(own)) < FEWEST_SAMPLES or np.sum(~np.isnan(unseen)) < MINIMUM_UNSEEN:
             continue
         tail = UnseenTail.of(unseen, unseen_groups, alpha)

@@ -189,6 +189,7 @@ def plot_of(unseen: Sequence[Sample], doses: Sequence[int], *, seed: int) -> Plo
     Raises:
         DataError: a half has fewer than `MINIMUM_UNSEEN` texts.
     """
+    # one generator for halves, order and doses: the seed alone tells which text got which dose
     random = np.random.default_rng(seed)
     groups: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups_of(unseen, "unseen")):
@@ -238,6 +239,7 @@ def planted_power(
     plot, texts = plot_of(unseen, planting.doses, seed=planting.seed), texts_of(unseen)
     tuned = TunedModel(
         planting.model,
+        # a text of dose d stands d times in the training set
         list(map(texts.__getitem__, np.repeat(plot.planted, plot.doses))),
         replace(SETTINGS, rate=planting.rate, targets=linear_layers(planting.model.checkpoint.model)),
         seed=planting.seed,
@@ -245,13 +247,16 @@ def planted_power(
         folder=planting.folder,
         progress=planting.progress,
     )
+    # under the model as it is: the audit has these in its cache
     before = list(planting.scorer.token_statistics(texts))
+    # a text of one token has no prediction before and none after
     scored = np.flatnonzero(list(map(len, before))).tolist()
     values, gains = np.full((2, len(texts)), np.nan)
     for at, after in zip(scored, tuned.measure(list(map(texts.__getitem__, scored))).statistics, strict=True):
         values[at] = value_of(score, text=texts[at], statistics=after, frequencies=frequencies)
         gains[at] = after.log_probs.mean() - before[at].log_probs.mean()
     planted = _PlantedTexts(plot, values=values, gains=gains, groups=groups_of(unseen, "unseen"))
+    # dose 0, texts of planted groups that were left out, shows what spills over
     doses = tuple(planted.of_dose(dose, compared, evidence) for dose in (0, *planting.doses))
     return PlantedPower(doses, planting.rate, held_out=len(plot.held_out), barred=conditions(evidence))
 
@@ -287,6 +292,7 @@ class _PlantedTexts:
 def conditions(evidence: Evidence) -> str:
     """Return the category of what forbids the verdict "contaminated" at any share; "" where nothing does."""
     control, unfit = evidence.control, unfit_score(evidence.score)
+    # the residual has a power of its own, see `assay.leakage.form_test`
     if unfit is None and evidence.decides_by_form:
         return ""
     if unfit is None and control is not None and control.excess is not None and control.excess.has_interval:
@@ -312,6 +318,7 @@ def beyond_control(evidence: Evidence, flagged: float) -> float:
         return 0.0
     if comparability(evidence.blind, replace(control, excess=None), evidence.compared, significant=True) is None:
         return 0.0
+    # the excess is symmetric about its value, so half its width is the distance of its lower end
     gained, half = flagged - control.flagged.rate.value, (control.excess.high - control.excess.low) / 2
     if not gained > 0:  # NaN as well
         return math.inf

@@ -89,6 +89,7 @@ REASONS = tuple(OpenReason(**row) for row in WORDS["reason"])
 
 def open_reason(category: Undecided, summary: ScoreSummary) -> OpenReason:
     """Return the words for the reason why a score gives no verdict: the first row of the category that holds."""
+    # special rows stand before general ones
     return next(row for row in REASONS if row.name == category and CASES[row.case](summary))
 
 
@@ -99,6 +100,7 @@ def deciding_step(category: Undecided, summary: ScoreSummary) -> OpenReason:
         return row
     if category is Undecided.TOO_FEW:
         needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
+        # with enough groups already it is not their number that keeps the case open
         if needed is not None and needed > present:
             projects = number_of(needed - present, "more project")
             return replace(row, next_step=f"give unseen text of {projects}.", decides=f"unseen text of {projects}")

@@ -259,6 +259,7 @@ class ScoreSummary:
     @property
     def share(self) -> Estimate | None:
         """Share that looks trained on; None without a verdict by the test, as it may then have another cause."""
+        # where the texts may differ, a high share has other causes than training
         if self.test is None or self.is_open:
             return None
         return self.test.share.estimate
@@ -268,6 +269,7 @@ def separation_of(ranking: Ranking | None, doses: Sequence[DosePoint]) -> Estima
     """Return how well a score separates seen from never-seen samples, of the largest dose where labels are missing."""
     if ranking is not None:
         return ranking.auroc
+    # a score that does not separate the largest dose separates no smaller one
     return max(doses, key=lambda point: point.dose).auroc if doses else None
 
 
@@ -367,6 +369,7 @@ class Audit(TabularResult):
     @property
     def primary_first(self) -> list[str]:
         """The scores by name, the primary one first."""
+        # the sort is stable, so the others keep their order
         return sorted(self.values, key=lambda name: name != self.primary)
 
     @property
@@ -384,6 +387,7 @@ class Audit(TabularResult):
 
         None where the verdict is not "no evidence" by the test.
         """
+        # a bound beside an accusation would read as its size
         if self.test is None or self.decision.verdict is not Verdict.NO_EVIDENCE:
             return None
         return self.test.upper_bound(times)

@@ -114,6 +114,7 @@ def write_run(folder: str | Path, audit: Audit, manifest: Mapping[str, object], 
     _write_table(folder / "decisions.parquet", _decision_table(audit))
     _write_table(folder / "tokens.parquet", _token_table(audit.tokens))
     write_json(folder / SUMMARY, summary_of(audit), sort_keys=True)
+    # the last file: a folder without it is no finished run
     write_json(folder / MANIFEST, encode(manifest))
     return folder
 
@@ -137,6 +138,7 @@ def redacted(audit: Audit) -> Audit:
     def digest(text: str) -> str:
         return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
+    # metadata goes too: prompts, tests and paths say what the text was
     samples = tuple(replace(sample, text=digest(sample.text), metadata={}) for sample in audit.samples)
     return replace(audit, samples=samples, tokens=(), notes=(REDACTED, *audit.notes))
 
@@ -153,6 +155,7 @@ def summary_of(audit: Audit) -> dict[str, Any]:
         for name in _CALIBRATED:
             del entry["calibration"][name]
         derived: tuple[str, ...] = ()
+        # figures that accuse are written only with the verdict that carries them
         if names_samples(own):
             derived = (*_DECIDED, *_NAMING)
         elif not own.is_open:
@@ -219,6 +222,7 @@ def decisions(summary: ScoreSummary, audit: Audit) -> tuple[SampleDecision, ...]
 def _sample_table(samples: tuple[Sample, ...]) -> pa.Table:
     rows = []
     for sample in samples:
+        # Parquet holds valid UTF-8 alone; the exact bytes stand beside it where they differ
         text, exact = _storable(sample.text), sample.text.encode("utf-8", "surrogatepass")
         row = {
             "id": _storable(sample.id),
@@ -281,6 +285,7 @@ def _samples(table: pa.Table) -> tuple[Sample, ...]:
 
 def _scores(table: pa.Table, samples: int) -> tuple[dict[str, Float64Array], dict[str, tuple[str | None, ...]]]:
     names = list(dict.fromkeys(table["score"].to_pylist()))
+    # a table that was cut would pair values with other samples
     if table.num_rows != samples * len(names):
         raise ValueError(f"scores.parquet has {table.num_rows} rows for {samples} samples × {len(names)} scores")
     values: dict[str, Float64Array] = {}

@@ -111,6 +111,7 @@ class AuditSettings(Settings):
             raise DataError(f"--rate {self.rate:g}: expected a number above 0 and at most {LARGEST_RATE:g}")
         if self.rate is not None and not self.methods:
             raise DataError("--rate is for methods that fine-tune: expected --methods kds, for example")
+        # the permutation test, whose power doses state, has no weights
         if self.plant and self.weights != "none":
             raise DataError("--plant states the power of the test without weights: expected --weights none")
 
@@ -123,6 +124,7 @@ class AuditSettings(Settings):
         """
         comparisons = {"--unseen": unseen, "--same-form": same_form, "--calibration": self.calibration is not None}
         named = [name for name, present in comparisons.items() if present]
+        # each is the same role; with two nobody could say which one the verdict rests on
         if len(named) > 1:
             raise DataError(f"both {' and '.join(named)} were given; expected one of them")
         if self.parent is not None and access == "black":

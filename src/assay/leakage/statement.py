@@ -54,6 +54,7 @@ def entry(audit: Audit, manifest: Mapping[str, Any]) -> dict[str, Any]:
     share, bound, test, decision = audit.share, audit.upper_bound(), audit.test, audit.decision
     calibration, control = audit.deciding.calibration, audit.deciding.control
     target, data = manifest.get("models", {}).get("target", {}), manifest.get("data", {})
+    # the published schema requires the fields, so a run without unseen text has zeros
     unseen: dict[str, Any] = {"texts": 0, "groups": 0, "source": ""}
     if calibration is not None:
         unseen = {
@@ -126,6 +127,7 @@ def describe_statement(runs: Sequence[tuple[Audit, Mapping[str, Any]]]) -> Repor
     data = statement_data(runs)
     audits = [audit for audit, _ in runs]
     answer = answer_of(audits[0])
+    # several runs have no verdict in common, so they are counted
     if len(audits) > 1:
         counts = Counter(VERDICTS[audit.decision.verdict].title.lower() for audit in audits)
         answer = Answer(

@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
+from shlex import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets import Dataset
+from assay.datasets import Dataset, benchmark, is_benchmark
 from assay.errors import DataError
 from assay.evaluation import ShingleIndex, check_unseen
 from assay.leakage.calibration_file import UnseenScores
@@ -53,6 +55,7 @@ class AuditedTexts:
         """
         if unseen is None:
             return cls(dataset, calibration=calibration)
+        # before the count: texts of the benchmark would fill up a set that is too small
         kept, overlap = without(unseen.samples, dataset.samples)
         check_unseen(len(kept))
         fresh = Dataset.of(unseen.name, kept, source=unseen.source, notes=unseen.notes)
@@ -73,6 +76,7 @@ class AuditedTexts:
     @property
     def has_both_classes(self) -> bool:
         """True if the samples are known to be seen and never seen."""
+        # recorded where a model was trained on purpose; 0 is never seen
         doses = {sample.metadata.get("dose") for sample in self.dataset.samples}
         return {MEMBER, NONMEMBER} <= set(labels_of(self.dataset.samples).tolist()) or (0 in doses and len(doses) > 1)
 
@@ -99,6 +103,25 @@ class AuditedTexts:
     def sources(self) -> dict[str, object]:
         """Return the texts as the manifest of a run names them."""
         return {"unseen": self.fresh and self.fresh.source}
+
+
+def naming_arguments(dataset: Dataset) -> tuple[str, ...]:
+    """Return what names a benchmark on a command line: its name, its file, or both."""
+    # a name without its file would look for the benchmark on the hub, so a line that is copied has both
+    files = (quote(dataset.source),) if Path(dataset.source).exists() else ()
+    if is_benchmark(dataset.name):
+        return dataset.name, *files
+    if dataset.source.startswith("hub "):
+        return (f"hf:{dataset.name}",)
+    return files or (dataset.source,)
+
+
+def unseen_command(dataset: Dataset) -> str:
+    """Return the command that makes unseen text for a benchmark."""
+    name, *files = naming_arguments(dataset)
+    if is_benchmark(name):
+        return benchmark(name).unseen_advice.replace("FILE", *files or ("FILE",))
+    return f"assay unseen build REPOSITORY… --like {name} --after DATE -o new.jsonl"
 
 
 def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:

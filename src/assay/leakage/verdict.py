@@ -127,6 +127,7 @@ class Evidence:
             return False
         if self.form.is_parent or texts_differ(self.blind):
             return True
+        # a control that flags more than chance sees a difference that the blind baseline missed
         return self.control is not None and self.control.flagged.p_value <= SIGNIFICANCE
 
     @property
@@ -379,6 +380,7 @@ def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | No
             "unseen text that is more alike.",
             is_confound=True,
         )
+    # a high value whose interval reaches down shows neither a difference nor that there is none
     if not area.has_interval or area.value >= SEPARATING_AUROC:
         return Obstacle(
             Undecided.TOO_FEW,
@@ -405,6 +407,7 @@ def _hiding_control(flags: FlagRate | None, control: NegativeControl | None) -> 
 def release_finding(lot: ReleaseEvidence, benchmark: str, model: str) -> str:
     """Return what the lot of a release shows, in one sentence with its figures."""
     adjusted, condition = lot.adjusted_p_value, ", if the publisher drew honestly"
+    # a public beacon leaves the publisher no choice of the draw
     if lot.has_beacon:
         condition = ""
     if not lot.valid:

@@ -78,6 +78,7 @@ def blocks_of(head: Iterable[str]) -> list[str]:
     for line in head:
         plain = _MARKS.sub("", line.lower(), count=1).strip()
         begins = line.lstrip().startswith(("/*", "<!--", "(*", '"""', "'''")) or (not is_open and not line.strip())
+        # "or the GPL, version 2" below an empty line goes on with the choice that the line above began
         if begins and not (plain and _CONTINUES.match(_MARKS.sub("", line, count=1))):
             blocks.append([])
         blocks[-1].append(line)
@@ -116,7 +117,8 @@ def _head(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if end is not None:
             yield line
-            end = None if end in line else end
+            if end in line:
+                end = None
             continue
         stripped = line.lstrip(" \t\ufeff")
         if _PREAMBLE.match(line):

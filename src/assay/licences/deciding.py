@@ -18,6 +18,7 @@ _OPERATORS = {"AND", "OR", "WITH"}
 
 def own_licence(tag: str | None, notice: str | None) -> str | None:
     """Return the licence of a file by its tags, else its notice; a GNU licence in the notice counts beside others."""
+    # a tag may have been added by a tool, and does not undo what a notice demands
     if tag and notice and IS_GNU.match(notice) and not IS_GNU.search(tag):
         return all_known([tag, notice])
     return tag or notice

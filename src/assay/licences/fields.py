@@ -31,23 +31,27 @@ def spelt_licence(words: str) -> str | None:
     plain = " ".join(words.split())
     if not plain or len(plain) > LONGEST_EXPRESSION:
         return None
-    if licence := SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain):
+    classified = CLASSIFIERS.get(plain.rpartition(":: ")[2])
+    licence = SPELLINGS.get(plain.casefold().strip(".")) or canonical_licence(plain) or classified
+    if licence or len(plain) > LONGEST_FIELD:
         return licence
-    return None if len(plain) > LONGEST_FIELD else _of_words(plain)
+    return _of_words(plain)
 
 
 def _of_words(plain: str) -> str | None:
     """Return the licences of a field that names them, if it has no word besides that could change their meaning."""
-    text = words_of([PATTERNS["file"].sub(" ", plain)])
+    text = PATTERNS["classpath"].sub(" with classpath exception", words_of([PATTERNS["file"].sub(" ", plain)]))
     if PATTERNS["proprietary"].search(text):
         return PROPRIETARY
     parts = re.split(r"/|\||,", text)
     if len(parts) > 1 and all(map(canonical_licence, parts)):
         return canonical_licence(_joined(map(str.strip, parts), text))
     left = text
+    # from the end, so that the places of earlier names stay true
     for naming in reversed(list(namings_in(text, is_field=True))):
         left = f"{left[: naming.start]} {left[naming.end :]}"
     stated = sorted(named_licences(text, is_field=True).stated)
+    # any other word may limit the grant: "MIT, but not for sale"
     if PATTERNS["filler"].sub("", left) or UNKNOWN_LICENCE in stated or not stated:
         return None
     return _joined(stated, text)

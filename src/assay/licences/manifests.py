@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from assay.files import parse_toml
 from assay.licences.expressions import canonical_licence
 from assay.licences.fields import file_named, of_fields, spelt_licence
-from assay.licences.names import UNKNOWN_LICENCE, all_of, named_licences
+from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences
 from assay.licences.notices import licence_notice
+from assay.licences.phrases import PATTERNS
 from assay.licences.statements import debian_licence
 from assay.licences.texts import licence_of_text
 from assay.python_parser import REFUSALS, python_tree
@@ -24,6 +26,7 @@ from assay.python_parser import REFUSALS, python_tree
 _QUOTED = r"(?:%q[{(\[]|['\"])(?P<words>[^'\"})\]\n]+)"
 _LISTED = re.compile(r"['\"]([^'\"]+)['\"]")
 _COMMENT = re.compile(r"^[ \t]*(?:#|//|--|;).*", re.MULTILINE)
+_CONTINUED = re.compile(r"\n[ \t]+(?![\w-]+[ \t]*:)")
 _XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -87,6 +90,7 @@ def _field(words: str | None, file: str | None = None) -> ProjectFile:
 def _choice(licences: Iterable[str | None]) -> ProjectFile:
     """Return what a list of licences states: a choice; an unknown one makes all of it unknown."""
     distinct = set(licences)
+    # a choice with a part that nobody can name may leave only that part
     if None in distinct:
         return ProjectFile(UNKNOWN_LICENCE)
     return ProjectFile(" OR ".join(sorted(filter(None, distinct))) or None)
@@ -117,7 +121,9 @@ def _setup_cfg(text: str) -> ProjectFile:
     except configparser.Error:
         return ProjectFile()
     classifiers = fields.get("classifiers", fields.get("classifier", "")).splitlines()
-    return ProjectFile(of_fields(fields.get("license", ""), map(str.strip, classifiers)))
+    files = fields.get("license_files", fields.get("license_file", "")).split()
+    licence = of_fields(fields.get("license", ""), map(str.strip, classifiers))
+    return ProjectFile(licence, file=next(iter(files), None))
 
 
 def _setup_py(text: str) -> ProjectFile:
@@ -131,12 +137,27 @@ def _setup_py(text: str) -> ProjectFile:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 names[name] = value
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
-            fields = {}
-            for keyword in node.keywords:
-                fields[keyword.arg] = _strings(names.get(getattr(keyword.value, "id", None), keyword.value))
-            return ProjectFile(of_fields(" ".join(fields.get("license", [])), fields.get("classifiers", [])))
+        fields = {}
+        for key, value in _arguments(node):
+            fields[key] = _strings(names.get(getattr(value, "id", None), value))
+        if not fields.keys().isdisjoint({"license", "licence", "classifiers"}):
+            words = fields.get("license") or fields.get("licence", [])
+            return ProjectFile(of_fields(" ".join(words), fields.get("classifiers", [])))
     return ProjectFile()
+
+
+def _arguments(node: ast.AST) -> Iterable[tuple[object, ast.expr]]:
+    """Return name and value of the arguments of `setup`, or those in a table that has the name of a package."""
+    match node:
+        case ast.Call(func=ast.Name(id="setup" | "dict") | ast.Attribute(attr="setup"), keywords=keywords):
+            pairs = list(map(attrgetter("arg", "value"), keywords))
+        case ast.Dict(keys=keys, values=values):
+            pairs = [(getattr(key, "value", None), value) for key, value in zip(keys, values, strict=True)]
+        case _:
+            return ()
+    # a table with a licence alone may be about anything
+    is_table = isinstance(node, ast.Dict) or getattr(node.func, "id", "") == "dict"
+    return () if is_table and "name" not in dict(pairs) else pairs
 
 
 def _strings(node: ast.expr) -> list[str]:
@@ -256,6 +277,7 @@ def _pom(text: str) -> ProjectFile:
         licences.append(_of_name_and_address(" ".join(_xml(entry, "name")), " ".join(_xml(entry, "url"))))
     if not licences and (notice := _XML_COMMENT.search(text)):
         licences += filter(None, [licence_notice(notice[0])])  # that of the project, whose files all begin with it
+    # a pom names its parent and what it needs by the same elements as itself
     own = re.sub(r"<(parent|dependenc\w+|build|profiles|modules|properties)>.*?</\1>", "", plain, flags=re.DOTALL)
     group = next(chain(_xml(own, "groupId"), _xml(plain, "groupId")), None)
     version = next(chain(_xml(own, "version"), _xml(plain, "version")), None)
@@ -266,11 +288,24 @@ def _pom(text: str) -> ProjectFile:
 
 
 def _of_name_and_address(name: str, address: str) -> str | None:
-    licence = spelt_licence(name)
-    by_address = named_licences(address.lower(), is_field=True).stated
+    licence, address = spelt_licence(name), address.lower().replace("_", " ")  # the table of names has no underscore
+    # the licence of Oracle leaves a choice; its number is that of the CDDL
+    if both := re.search(r"\bcddl\+gpl(?:[-. ]1[-. ](\d))?", address):
+        return spelt_licence(f"CDDL 1.{both[1] or 0} or GPL 2 with the classpath exception")
+    if licence is None and PATTERNS["limited"].search(name.lower()):
+        return None
+    by_address = named_licences(address, is_field=True).stated
     if (licence is None or licence.endswith("-1.0-or-later") or licence == "LGPL-2.0-or-later") and by_address:
         return all_of(by_address)
     return licence
+
+
+def _package_xml(text: str) -> ProjectFile:
+    """Return what the elements of ROS or PECL state: all apply, but those of older releases."""
+    plain = re.sub(r"<changelog>.*</changelog>", "", _XML_COMMENT.sub("", text), flags=re.DOTALL)
+    elements = re.findall(r"<license\b([^>]*)>([^<]*)</license>", plain)
+    licences = [_of_name_and_address(name, attributes) or UNKNOWN_LICENCE for attributes, name in elements]
+    return ProjectFile(all_known(licences) or None)
 
 
 def _dotnet(text: str) -> ProjectFile:
@@ -294,7 +329,10 @@ def _in_code(text: str, pattern: str, *, is_choice: bool = True) -> ProjectFile:
     match = re.search(pattern, _COMMENT.sub("", text), re.MULTILINE)
     if match is None:
         return ProjectFile()
-    listed = match.groupdict().get("list")
+    groups = match.groupdict()
+    if groups.get("address"):
+        return ProjectFile(_of_name_and_address(match["words"], match["address"]) or UNKNOWN_LICENCE)
+    listed = groups.get("list")
     if listed is None:
         return _field(match["words"])
     licences = list(map(spelt_licence, _LISTED.findall(listed) or listed.split()))
@@ -303,18 +341,21 @@ def _in_code(text: str, pattern: str, *, is_choice: bool = True) -> ProjectFile:
     return ProjectFile(all_of(filter(None, licences)))
 
 
+def _gradle(text: str) -> ProjectFile:
+    """Return what a script of Gradle states, of a variable its value: `name project.licenceName`."""
+    values = dict(re.findall(r"(\w+)[ \t]*=[ \t]*(['\"][^'\"\n]+['\"])", text))
+    plain = re.sub(r"(\bname[ \t=]+)(?:\w+\.)*(\w+)", lambda match: match[1] + values.get(match[2], match[2]), text)
+    return _in_code(plain, rf"\blicense[ \t\n]*\{{[^}}]*?name(?:\.set)?{_SEPARATOR}{_QUOTED}{_URL}")
+
+
 def _lines(text: str, kind: str) -> ProjectFile:
     """Return what "License: …" states, in a file of lines such as DESCRIPTION."""
-    fields = dict(
-        re.findall(
-            r"^[ \t]*(Package|Name|name|Version|version|Licen[cs]e|licen[cs]e):[ \t]*[\"']?(.*?)[\"']?[ \t]*$",
-            text,
-            re.MULTILINE,
-        )
-    )
-    lower = {name.lower().replace("licence", "license"): value for name, value in fields.items()}
+    pattern = r"^[ \t]*(Package|Name|Version|Licen[cs]e(?:-file)?):[ \t]*[\"']?(.*?)[\"']?[ \t]*$"
+    fields = re.findall(pattern, text, re.MULTILINE | re.IGNORECASE)
+    lower = {name.lower().replace("licence", "license"): value for name, value in fields}
     name = lower.get("package") or lower.get("name")
-    return replace(_field(lower.get("license")), purl=_package(kind, name, lower.get("version")))
+    stated = _field(lower.get("license"), lower.get("license-file"))
+    return replace(stated, purl=_package(kind, name, lower.get("version")))
 
 
 def _debian(text: str) -> ProjectFile:
@@ -322,6 +363,7 @@ def _debian(text: str) -> ProjectFile:
     return ProjectFile(licence or licence_of_text(text.encode()))
 
 
+_URL = r"['\"](?:[^}]*?\burl\W+(?P<address>https?:[^'\"\s]+))?"
 _SEPARATOR = r"[ \t]*(?:=>|[:=])?[ \t(]*"
 _READERS: Mapping[str, Callable[[str], ProjectFile]] = {
     "pyproject.toml": _pyproject,
@@ -341,7 +383,7 @@ _READERS: Mapping[str, Callable[[str], ProjectFile]] = {
     "*.vbproj": _dotnet,
     "*.nuspec": _dotnet,
     "Directory.Build.props": _dotnet,
-    "package.xml": lambda text: _field(next(_xml(text, "license"), None)),
+    "package.xml": _package_xml,
     "*.gemspec": lambda text: _in_code(
         text, rf"\.licenses?[ \t]*=[ \t]*(?:(?:%w)?[\[({{](?P<list>[^\])}}]*)[\])}}]|{_QUOTED})"
     ),
@@ -350,14 +392,14 @@ _READERS: Mapping[str, Callable[[str], ProjectFile]] = {
     "meson.build": lambda text: _in_code(
         text, rf"\blicense[ \t]*:[ \t]*(?:\[(?P<list>[^\]]*)\]|{_QUOTED})", is_choice=False
     ),
-    "build.sbt": lambda text: _in_code(text, rf"\blicenses[^\n\"]*{_QUOTED}"),
-    "build.gradle": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name{_SEPARATOR}{_QUOTED}"),
-    "build.gradle.kts": lambda text: _in_code(text, rf"\blicense[ \t\n]*\{{[^}}]*?name(?:\.set)?{_SEPARATOR}{_QUOTED}"),
-    "project.clj": lambda text: _in_code(text, rf":license[ \t]*\{{[^}}]*?:name[ \t]*{_QUOTED}"),
+    "build.sbt": lambda text: _in_code(text, rf"\blicenses[^\n\"]*{_QUOTED}(?:\"[^\n\"]*\"(?P<address>http[^\"\n]+))?"),
+    "build.gradle": _gradle,
+    "build.gradle.kts": _gradle,
+    "project.clj": lambda text: _in_code(text, rf":license[ \t]*\{{[^}}]*?:name[ \t]*{_QUOTED}{_URL}"),
     "*.rockspec": lambda text: _in_code(text, rf"\blicense[ \t]*=[ \t]*{_QUOTED}"),
     "*.nimble": lambda text: _in_code(text, rf"^license[ \t]*=[ \t]*{_QUOTED}"),
-    "DESCRIPTION": lambda text: _lines(text, "cran"),
-    "*.cabal": lambda text: _lines(text, "hackage"),
+    "DESCRIPTION": lambda text: _lines(_CONTINUED.sub(" ", text), "cran"),
+    "*.cabal": lambda text: _lines(_CONTINUED.sub(" ", text), "hackage"),
     "*.spec": lambda text: _lines(text, "rpm"),
     "*.opam": lambda text: _lines(text, ""),
     "shard.yml": lambda text: _lines(text, ""),

@@ -184,6 +184,7 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
             or PATTERNS["grant"].search(before) is not None
             or (is_listed and before_is_stated)
         )
+        # "licensed under the MIT or the GPL": the grant stands before the first name, and holds for the list
         before_is_stated, behind = is_stated, name.end
         yield replace(
             name,
@@ -248,6 +249,7 @@ def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
     before = VERSIONS["before"].search(words[max(0, name.start - 80) : name.start])
     if before is not None:
         return before["version"], before["later"] is not None
+    # "gplv2" is a name that holds its version
     inside = VERSIONS["inside"].search(words[name.start : name.end])
     return inside and inside["version"], False
 
@@ -256,8 +258,9 @@ def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str |
     if name.versions is None:
         return name.identifier
     if version is not None:
+        # "3" and "3.0.0" are 3.0
         version = re.sub(r"^(\d)$", r"\1.0", re.sub(r"(\.\d+)\.0$", r"\1", version))
-    if version == "1.0" and name.identifier == "LGPL":
+    if version == "1.0" and name.identifier == "LGPL":  # there was none before 2.0
         version = "2.0"
     if version not in name.versions:
         return None

@@ -107,6 +107,7 @@ def licence_notice(text: str) -> str | None:
         own = _of_readme_words(declared["words"] or declared["tag"])
     whole = text[:LARGEST_TEXT].lower()
     if PATTERNS["may_bind"].search(whole):
+        # code that is about licences names them, so below the head a name alone states nothing
         below = named_licences(words_of(comments_of(rest)), only_grants=True)
         if below.is_unclear and own is None:
             own = UNKNOWN_LICENCE
@@ -120,6 +121,7 @@ def licence_notice(text: str) -> str | None:
 def names_no_version(text: str) -> bool:
     """Return True if the head of a file names a licence, and a version of it in an address alone."""
     words = " ".join(blocks_of(head_and_rest(text[:HEAD])[0]))
+    # a name without version is read as the lowest one, or later
     return all(
         licence.endswith("-or-later") and licence.count(".0")
         for licence in named_licences(_ADDRESS.sub(" ", words)).stated
@@ -185,6 +187,7 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
         licence = _of_names(named_licences(part), part)
         if licence is None and PATTERNS["proprietary"].search(part):
             licence = PROPRIETARY
+        # the GPL of two blocks is one licence, though the second names no version
         is_single = licence is not None and " " not in licence and IS_GNU.match(licence)
         if licence and not (is_single and is_named_again(licence, all_of(licences))):
             licences.append(licence)
@@ -228,6 +231,7 @@ def _without_repeats(stated: Sequence[str], words: str) -> list[str]:
 
 
 def _is_unrecognised(words: str) -> bool:
+    # "see LICENSE" is the statement of the folder, which is read there; another file may say anything
     elsewhere = PATTERNS["elsewhere"].search(words)
     if elsewhere and not PATTERNS["of_project"].fullmatch(elsewhere["file"]):
         return True
@@ -248,6 +252,7 @@ def joined_by_words(licences: list[str], words: str) -> str | None:
         return UNKNOWN_LICENCE
     if len(licences) > _PAIR and not PATTERNS["choice_of_all"].search(words):
         return UNKNOWN_LICENCE  # a choice between two of them, and nothing says which
+    # a licence of several may be a choice itself; split, each of them stands once
     return " OR ".join(dict.fromkeys(" OR ".join(sorted(licences)).split(" OR ")))
 
 

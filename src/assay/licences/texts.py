@@ -54,9 +54,9 @@ _PYTHON = re.compile(
 )
 
 
-# Open-core projects state a licence by folder so; the text that follows holds for the rest alone.
 # Pages of HTML are read as their words: what their scripts are under is not the licence.
 _MARKUP = re.compile(r"(?is)<(script|style|head)\b.*?</\1>|</?[a-z][a-z0-9]*\b[^<>@]*>")
+# Open-core projects state a licence by folder so; the text that follows holds for the rest alone.
 _BY_FOLDER = re.compile(
     r"\bportions?\s+of\s+(?:this|the)\s+\w+\s+(?:are|is)\s+licen[cs]ed\s+(?:as\s+follows|under\s+different)",
     re.IGNORECASE,
@@ -75,6 +75,7 @@ def licence_of_text(raw: bytes) -> str | None:
     return UNKNOWN_LICENCE if _BY_FOLDER.search(head) else _identified(raw)
 
 
+# the same few texts lie in most packages, and each is compared with all that are known
 @lru_cache(maxsize=1024)
 def _identified(raw: bytes) -> str | None:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
@@ -103,6 +104,7 @@ def _of_words(text: str) -> str | None:
     words = words_of(text.splitlines())
     titled = _titles_in(words)
     for licence in filter(_ALONE.__contains__, titled):
+        # what a title at the head is followed by is its own text, and names the licences that it is compatible with
         if titled[licence] < _TITLE_WITHIN:
             return licence
     others = named_licences(words)

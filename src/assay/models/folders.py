@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.errors import ModelError, plain_reason
-from assay.files import parse_json
-from assay.guard import LARGEST_JSON, child_value, json_value
+from assay.guard import LARGEST_JSON, child_value, json_file, json_value
 from assay.models.names import BUILTIN
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -65,7 +64,7 @@ def check_folder(name: str) -> None:
     if not config.is_file():
         raise ModelError(f"{name}: no config.json: expected a model folder as save_pretrained writes it")
     try:
-        parse_json(config.read_text("utf-8"))
+        json_file(config)
     except ValueError as error:
         raise ModelError(f"{config} is not a JSON file: {plain_reason(error)}") from error
     if has_none(folder, WEIGHTS):

@@ -116,12 +116,15 @@ def make_release(
         raise DataError("received a round and its value at once; expected --round NAME, and --beacon VALUE later")
     notes: list[str] = []
     rows = task_rows(Path(tasks), notes)
-    with held_secret(secret):
-        if secret.exists():
-            return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
+    committed = None
+    if not secret.exists():
         if settings.beacon:
             raise DataError(f"{secret} does not exist, so nothing was committed; expected --round NAME first")
+        # before the lock, which stays: tasks that are refused leave nothing
         committed = committed_release(rows, source=str(tasks), settings=settings, notes=notes)
+    with held_secret(secret, is_new=committed is not None):
+        if committed is None or secret.exists():
+            return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
         value = Secret(committed, path=secret).sealed()
         if settings.round:
             write_secret(secret, value)

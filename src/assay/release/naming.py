@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.code import ClosePool, DictionaryPool, NameKind, NamePool, Renamable
 from assay.datasets import SourceRow
 from assay.errors import DataError
-from assay.files import parse_json
+from assay.guard import json_file
 
 Alternatives = Mapping[str, tuple[str, ...]]
 """Name → names that may replace it."""
@@ -102,7 +102,7 @@ def read_name_sources(
         return NameSources(unrelated)
     if Path(names).is_file():
         try:
-            by_task = parse_json(Path(names).read_bytes())
+            by_task = json_file(Path(names))
         except ValueError as fault:
             raise DataError(f"--names {names}: {fault}, expected JSON") from None
     else:

@@ -122,6 +122,7 @@ def check_history(secret: Secret) -> None:
     count = len(secret.versions)
     _expect(list(map(attrgetter("number"), secret.versions)) == list(range(1, count + 1)))
     _expect(count < secret.committed.first)
+    _expect(bool(count or secret.committed.round))  # only a named round is waited for
     _expect(list(map(attrgetter("tranche"), secret.spent)) == list(range(1, len(secret.spent) + 1)))
     _expect(all(0 < test.p_value <= 1 for test in secret.tests))
     for day in (secret.committed.created, *map(attrgetter("day"), secret.log)):

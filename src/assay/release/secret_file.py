@@ -12,6 +12,7 @@ from typing import Any
 from assay.codec import decode, encode
 from assay.errors import DataError, plain_reason
 from assay.files import atomic_path, check_target, parse_json, sole_process
+from assay.guard import LARGEST_JSON
 from assay.release.lot import salted_digest
 from assay.release.secret_checks import check_history, check_tasks, in_unicode, only_once
 from assay.release.secret_values import (
@@ -74,19 +75,7 @@ def read_secret(path: Path) -> Secret:
         DataError: it cannot be read, others can read it, it has a second name, it is no secret of a release, or it was
             changed. No line holds anything of its content.
     """
-    check_name(path)
-    try:
-        content = _content_of(path)
-    except OSError as error:
-        raise DataError(f"{path}: {plain_reason(error)}; expected the secret file of a release") from None
-    except ValueError:
-        raise DataError(f"{path} is not a JSON file, expected the secret file of `assay release make`") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path}: expected the secret file of `assay release make`, received other JSON")
-    _check_private(path)
-    version = content.get("version")
-    if version not in (VERSION, WITHOUT_SEAL):
-        raise DataError(f"{path}: the secret has version {version!r:.20}, expected {VERSION}")
+    content = _content_of(path)
     try:
         parts: dict[str, Any] = {name: decode(kind, content[name]) for name, kind in PARTS.items()}
         secret = Secret(**parts, seal=decode(str, content.get("seal", "")), path=path)
@@ -101,7 +90,7 @@ def read_secret(path: Path) -> Secret:
         check_history(secret)
     except (LookupError, TypeError, ValueError, RecursionError):
         raise damaged(path) from None
-    return _renewed(secret) if version == WITHOUT_SEAL else secret
+    return _renewed(secret) if content["version"] == WITHOUT_SEAL else secret
 
 
 def damaged(path: Path) -> DataError:
@@ -127,18 +116,31 @@ def _check_private(path: Path) -> None:
         )
 
 
-def _content_of(path: Path) -> object:
-    """Return the JSON value of a file.
+def _content_of(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a file that says that it is a secret.
 
     Raises:
-        DataError: it is no plain file.
-        OSError: it cannot be read.
-        ValueError: it is not JSON, or has a name twice.
+        DataError: see `read_secret`; it is larger than a reader of JSON takes.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise DataError(f"{path} is not a plain file, expected the secret file of a release")
-    content = parse_json(path.read_bytes(), pairs=only_once)
-    in_unicode(content)
+    check_name(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path} is not a plain file, expected the secret file of a release")
+        if status.st_size > LARGEST_JSON:
+            raise DataError(f"{path} has {status.st_size:,} bytes, expected {LARGEST_JSON:,} at most of a secret file")
+        content = parse_json(path.read_bytes(), pairs=only_once)
+        in_unicode(content)
+    except OSError as error:
+        raise DataError(f"{path}: {plain_reason(error)}; expected the secret file of a release") from None
+    except ValueError:
+        raise DataError(f"{path} is not a JSON file, expected the secret file of `assay release make`") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path}: expected the secret file of `assay release make`, received other JSON")
+    version = content.get("version")
+    if version not in (VERSION, WITHOUT_SEAL):
+        raise DataError(f"{path}: the secret has version {version!r:.20}, expected {VERSION}")
+    _check_private(path)
     return content
 
 
@@ -173,14 +175,20 @@ def check_name(path: Path) -> None:
 
 
 @contextmanager
-def held_secret(path: Path) -> Iterator[None]:
+def held_secret(path: Path, *, is_new: bool = False) -> Iterator[None]:
     """Hold the lock of a secret while its log grows: two tests at a time must not lose an entry.
 
+    Args:
+        path: of the secret.
+        is_new: the block makes the secret; else it has to be there, since a lock stays beside what it locked.
+
     Raises:
-        DataError: another process holds it, the lock cannot be written, or see `check_name`.
+        DataError: another process holds it, the lock cannot be written, or the file is no secret.
     """
     check_name(path)
     check_target(path)
+    if not is_new:
+        read_secret(path)
     path = path.resolve()  # links to one secret share its lock
     lock = path.with_name(f".{path.name}.lock")
     with sole_process(lock, DataError(f"{path} is in use by another process; wait until it ends")):

@@ -13,6 +13,7 @@ UNQUOTED = " /._-()?'+=@!<>|&*"
 
 def render_annotations(report: Report) -> str:
     """Return the warning, the statement and the annotations of a report as workflow commands, one a line."""
+    # a workflow shows only so many annotations, so the answer comes before the findings
     entries = [Annotation(" ".join(report.first_lines), level="notice"), *report.annotations]
     if report.warning:
         entries.insert(0, Annotation(report.warning))
@@ -24,6 +25,7 @@ def _command(entry: Annotation, title: str) -> str:
     if entry.path:
         properties |= {"file": entry.path}
         if entry.line:
+            # without a last line that is 0, and an end before the line is no range
             properties |= {"line": str(entry.line), "endLine": str(max(entry.line, entry.last_line))}
     listed = ",".join(f"{name}={quote(visible(value), safe=UNQUOTED)}" for name, value in properties.items())
     return f"::{entry.level} {listed}::{_data(entry.message)}\n"

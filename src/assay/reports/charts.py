@@ -118,9 +118,11 @@ def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
     for line in reversed(series):  # the leading series is drawn last, on top
         leading_rows = []
         for x, point in line.points.items():
+            # JSON has no NaN: the line has a gap there
             if math.isnan(point.value):
                 continue
             row: dict[str, object] = {"series": line.name, "x": places.get(x, x), "value": point.value}
+            # without an interval its bar has no length
             row |= {"low": point.value, "high": point.value}
             if point.has_interval:
                 row |= {"low": point.low, "high": point.high}
@@ -142,6 +144,7 @@ def line_chart(series: Sequence[Series], axes: Axes) -> alt.LayerChart:
         ),
         base.mark_line().encode(x=across, y=alt.Y("value:Q", **up), **style),
     ]
+    # many points would hide the line
     if axes.labels or len(xs) <= TICKS:
         points = base.mark_point(filled=True, size=36, opacity=1)
         layers.append(points.encode(x=across, y=alt.Y("value:Q", **up), color=style["color"]))
@@ -163,9 +166,11 @@ def roc_chart(
     diagonal = np.array([0.0, 1.0])
     lines = [*curves, Curve("chance", diagonal, diagonal)]
     rows = []
+    # a weak curve that is stretched to the top would look strong
     reached = 0.2
     for line in lines:
         points = zip(line.fpr.tolist(), line.tpr.tolist(), strict=True)
+        # Vega sorts points by x unless told an order, which tears steps of equal x apart
         rows += [{"series": line.name, "fpr": fpr, "tpr": tpr, "order": at} for at, (fpr, tpr) in enumerate(points)]
         reached = max(reached, float(np.interp(limit, line.fpr, line.tpr)) * 1.05)
     height = min(1.0, reached)  # of the whole curve always 1, which every curve reaches
@@ -209,6 +214,7 @@ def histogram(
         mark: name and place of one more value, drawn as a vertical line; None for none.
     """
     if edges is None:
+        # the marked value belongs to the range, so that it does not stand at its edge
         single = [] if mark is None else [[mark[1]]]
         edges = histogram_edges(np.concatenate([*classes.values(), *single]))
     rows, palette = [], []
@@ -216,6 +222,7 @@ def histogram(
     for name, values in classes.items():
         # clipped, so that values beyond the ends are drawn in the outermost bars and not lost
         counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        # shares, so that classes of different size compare
         bars_of = zip(counts / len(values), edges[:-1], edges[1:], strict=True)
         rows += [{"class": name, "left": left, "right": right, "share": share} for share, left, right in bars_of]
         palette.append((colours or {}).get(name) or next(others, CHANCE_COLOUR))
@@ -249,8 +256,10 @@ def histogram_edges(values: Float64Array) -> Float64Array:
     """Return the edges of at most `BINS` bins over all but the outermost half per cent on either side."""
     # one outlier would squeeze everything else into a single bar
     low, high = np.quantile(values, [0.005, 0.995])
+    # equal values still need a bar of some width
     if low == high:
         low, high = low - 0.5, high + 0.5
+    # about 2 √n bins: fewer hide a second peak, more draw noise
     return np.linspace(low, high, min(BINS, max(8, math.ceil(2 * len(values) ** (1 / 2)))) + 1)
 
 
@@ -356,6 +365,7 @@ def _number_axis(xs: Sequence[float], title: str) -> alt.X:
 def _styles(names: Sequence[str], baseline: str | None = None) -> dict[str, Any]:
     """Colour, dash and width of each series: no series is marked by colour alone."""
     dashes = enumerate(([1, 0], [6, 2], [2, 2], [8, 2, 2, 2]), 1)
+    # chance and baseline look the same in every chart, whatever stands beside them
     fixed: dict[str, tuple[str, list[int], float]] = {"chance": (CHANCE_COLOUR, CHANCE_DASH, 1.5)}
     if baseline is not None:
         fixed[baseline] = (BASELINE_COLOUR, [10, 4], 1.75)

@@ -21,6 +21,7 @@ def render_csv(report: Report) -> str:
     """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
+    # such a report still has single figures, which a spreadsheet takes as one row
     if not report.tables:
         single = {}
         if isinstance(report.data, Mapping):
@@ -34,6 +35,7 @@ def render_csv(report: Report) -> str:
     titles: list[str] = []
     widths = []
     for column, cells in zip(table.columns, table.cells, strict=True):
+        # one measured value in a column gives all of its rows three cells
         widths.append(len(ENDINGS) if any(map(is_measured, cells)) else 1)
         titles += map(column.title.__add__, ENDINGS[: widths[-1]])
     lines.writerow(map(_safe, titles))

@@ -84,6 +84,7 @@ def render_html(report: Report) -> str:
         run_length=RUN_LENGTH,
         style=Markup(_asset("report.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own file
+        # the page's policy runs the script of this digest and no other: texts of a corpus stand beside it
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return page_text(page)
@@ -155,11 +156,13 @@ def _command_line(manifest: Mapping[str, object]) -> str:
 def _entry(value: object) -> str:
     """A manifest entry as text: `torch 2.5, numpy 2.1`; `target: name builtin:small, digest 9b1f`."""
     if isinstance(value, Mapping):
+        # mappings in a mapping are set apart by a sign that their own parts do not use
         nested = any(isinstance(part, Mapping) for part in value.values())
         colon, comma = (": ", "; ") if nested else (" ", ", ")
         return comma.join(f"{key}{colon}{_entry(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(_entry, value)) or "none"
+    # a reader of the page need not know how Python spells them
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return str(value)
@@ -197,6 +200,7 @@ def _marked(text: str, lines: Sequence[str]) -> Markup:
     """Return a text in which the rows that hold one of some lines stand out."""
     rows = []
     for row in text.splitlines():
+        # both texts have these lines up to their white space
         holds = any(line in " ".join(row.split()) for line in lines)
         rows.append(Markup("<mark>{}</mark>").format(row) if holds else Markup.escape(row))
     return Markup("\n").join(rows)

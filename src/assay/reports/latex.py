@@ -39,6 +39,7 @@ SIGNS: Mapping[str, str] = {
 }
 """Sign → how LaTeX writes it. Brackets are wrapped, since a row that begins with one would be read as an option."""
 
+# in one pass: what replaces a sign holds signs that must not be replaced again
 _SIGN = re.compile("|".join(map(re.escape, SIGNS)))
 
 
@@ -74,6 +75,7 @@ def latex_table(table: Table) -> str:
         r"    \midrule",
     ]
     for i, (row, texts) in enumerate(zip(table.rows, text.rows, strict=True)):
+        # a rule above the first baseline, unless nothing stands above it
         if i and row.kind == "baseline" and table.rows[i - 1].kind != "baseline":
             lines.append(r"    \midrule")
         lines.append("    " + " & ".join(_marked(table, row, texts)) + r" \\")

@@ -34,6 +34,7 @@ def _list(entries: Iterable[str]) -> str:
 def markdown_table(table: Table) -> str:
     """Return one table, its title above and its caption below."""
     text = as_text(table)
+    # numbers to the right, so that their digits stand below each other
     rules = ["---|" if column.kind in ("name", "text") else "---:|" for column in table.columns]
     lines = [f"**{markdown_text(table.title)}**", "", _line(headings(table, text)), f"|{''.join(rules)}"]
     for row, texts in zip(table.rows, text.rows, strict=True):

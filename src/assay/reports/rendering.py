@@ -63,6 +63,7 @@ def describe(result: Any, **context: Any) -> Report:  # noqa: ANN401  every type
     Raises:
         TypeError: its type has no description.
     """
+    # imported when it is needed: a description imports all that it names
     for name in _modules_of(type(result)):
         importlib.import_module(name)
         described = describe.dispatch(type(result))

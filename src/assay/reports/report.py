@@ -174,6 +174,7 @@ def _cell(column: Column, item: object) -> Cell:
     value = column.get and column.get(item)
     if isinstance(value, str | int | Missing):
         return value
+    # NaN means not measured, which is never printed as a number
     if value is None or math.isnan(value if isinstance(value, float) else value.value):
         return Missing(column.missing)
     return value
@@ -349,4 +350,5 @@ class Report:
 
 def render_json(report: Report) -> str:
     """Return the data of a report as indented JSON, with a line break at its end."""
+    # names of people and files stay readable in JSON
     return json_text(encode(report.data), indent=1, ensure_ascii=False) + "\n"

@@ -63,6 +63,7 @@ class TabularResult:
     def _repr_html_(self) -> str:
         """Return the page without its samples, in a frame, so that its style stays its own."""
         described = self.describe()
+        # a notebook keeps its outputs in the file, so a page of megabytes stays out
         short = replace(described, figures=described.figures[:1], samples=None, excerpts=())
         page = escape(RENDERERS["html"](short), quote=True)
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 36em; border: 1px solid #ccc"></iframe>'
@@ -73,6 +74,7 @@ def _columns(table: Table) -> Iterator[tuple[str, list[Any]]]:
     for number, (column, cells) in enumerate(zip(table.columns, table.cells, strict=True), 1):
         title, values = column.title or f"column {number}", list(map(_value, cells))
         kinds = {isinstance(value, str) for value in values if value is not None}
+        # a column of Arrow has one type
         if len(kinds) > 1:
             values = [value if value is None else str(value) for value in values]
         yield title, values

@@ -134,6 +134,7 @@ def _column(column: SampleColumn) -> dict[str, Any]:
     values: object = list(column.values)
     if column.kind in ("score", "p_value"):
         values = _packed(np.asarray(column.values), "<f4")
+    # few reasons stand for many samples, so each is sent once
     reasons = sorted(set(column.reasons.values()))
     return {
         "title": column.title,
@@ -151,6 +152,7 @@ def _texts(listing: SampleList, budget: int) -> dict[str, Any]:
     for row, statistics in listing.tokens.items():
         shaded.append((row, statistics, _size(samples[row], len(statistics.ranks))))
     total = sum(map(itemgetter(2), shaded))
+    # as many as fit at the mean size; one that is larger than what is left is passed over
     affordable = min(len(shaded), int(len(shaded) * max(0, budget) / max(1, total)))
     left = budget
     tokens: dict[int, Any] = {}
@@ -166,6 +168,7 @@ def _texts(listing: SampleList, budget: int) -> dict[str, Any]:
         if row not in texts and size <= left:
             texts[row] = sample.text
             left -= size
+    # beside the texts that are on the page; others have no view to show them in
     details = filter(itemgetter(1), ((row, _details(samples[row])) for row in texts))
     return {"texts": texts, "details": dict(details), "tokens": tokens}
 
@@ -195,6 +198,7 @@ def _packed_tokens(tokens: TokenShading) -> dict[str, str]:
 
 
 def _short(values: ArrayLike) -> str:
+    # a cast of what does not fit into 16 bits would wrap around
     numbers = np.nan_to_num(np.asarray(values, np.float64), posinf=LARGEST_SHORT)
     return _packed(np.clip(numbers, 0, LARGEST_SHORT), "<u2")
 

@@ -17,6 +17,7 @@ def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str,
     places = dict(zip(map(itemgetter("id"), rules), range(len(rules)), strict=True))
     driver = {"name": "assay", "version": __version__, "rules": list(rules)}
     numbered = [{**result, "ruleIndex": places[result["ruleId"]]} for result in results]
+    # columns of ours count characters, not units of UTF-16, which a reader is not to guess
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": numbered}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -42,6 +43,7 @@ def sarif_result(
 
 def file_location(path: str, first: int | None = None, last: int | None = None) -> dict[str, Any]:
     """Return lines of a file of this machine, its path in the bytes of its name."""
+    # a name that is not UTF-8 keeps its bytes
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
     if first is not None:
         place["region"] = {"startLine": first}

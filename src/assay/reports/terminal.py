@@ -51,6 +51,7 @@ def print_summary(report: Report, console: Console) -> None:
     """
     print_statement(report, console)
     facts = report.facts[:MOST_FACTS]
+    # by the lines that a narrow terminal makes of them
     room = SCREEN - len(facts) - sum(_height(text, console) for text in (report.warning, *report.first_lines))
     if report.answer is None:  # an answer is the whole first screen
         for sentence in report.details:
@@ -152,9 +153,11 @@ def _without_intervals(cells: Sequence[str]) -> tuple[str, ...]:
 
 def _parts(table: Table, text: TextTable, columns: Sequence[int], *, console: Console) -> list[RichTable]:
     """The columns in runs that fit beside the rows' names, one column at least in each."""
+    # each run repeats the names of the rows, without which its numbers say nothing
     name, *rest = columns
     runs: list[list[int]] = [[name]]
     for column in rest:
+        # a column that fits nowhere still gets a run of its own
         if len(runs[-1]) > 1 and not _fits(_drawing(table, text, [*runs[-1], column]), console):
             runs.append([name])
         runs[-1].append(column)
@@ -180,6 +183,7 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
             lines = column.title.split(" ")
         lines += filter(None, [text.notes[place]])
         if len(drawn) == 1:
+            # the name of a baseline is a sentence and may be broken
             names = (cell for cell, row in zip(cells, table.rows, strict=True) if row.kind != "baseline")
             width = min(max(map(len, names), default=0), LONGEST_NAME)
         elif not is_text:
@@ -193,6 +197,7 @@ def _drawing(table: Table, text: TextTable, columns: Sequence[int]) -> RichTable
         )
     kinds = list(map(attrgetter("kind"), table.rows))
     for kind, following, row in zip(kinds, [*kinds, None][1:], zip(*drawn, strict=True), strict=True):
+        # a rule stands above the first baseline alone
         ends = following == "baseline" != kind
         drawing.add_row(*map(Text, row), style=STYLES[kind], end_section=ends)
     return drawing

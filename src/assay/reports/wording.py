@@ -82,6 +82,7 @@ def short_p_value(p: float) -> str:
         return NOTHING
     if p < RARE:
         return "< .001"
+    # two digits would print a p-value of .004 as .00
     digits = 3 if p < RARE * 10 else 2
     return f"{p:.{digits}f}".removeprefix("0")
 
@@ -196,6 +197,7 @@ def as_text(table: Table) -> TextTable:
     notes, in_cells = [], []
     without: dict[str, list[str]] = {}
     for column, (supports, reasons) in zip(table.columns, behind, strict=True):
+        # what a whole column shares is said once, outside its cells
         shown = (len(supports) > 1 and not is_shared) or len(reasons) > 1
         in_cells.append(partial(cell_text, kind=column.kind, basis=shown))
         lines = [column.note]
@@ -219,6 +221,7 @@ def _behind(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """Return the groups behind the intervals of a column, and why others are missing; each text once."""
     supports, reasons = [], []
     for cell in filter(is_measured, cells):
+        # a value that is missing has a reason of its own, see `_missing`
         if math.isnan(cell.value):
             continue
         if cell.has_interval:
@@ -246,6 +249,7 @@ def _missing(table: Table) -> list[str]:
     reasons = _distinct(cell.reason for cell in cells if isinstance(cell, Missing))
     if not reasons:
         return []
+    # a caption of many reasons would be longer than the table
     if len(reasons) > REASONS:
         return [f"{NOTHING}: no value, for {len(reasons)} different reasons."]
     return [f"{NOTHING}: {'; '.join(reasons)}."]
@@ -263,6 +267,7 @@ def _plain(value: float, kind: ColumnKind) -> str:
 def _hundredths(share: float) -> str:
     if 0 < share < RARE:
         return "< 0.1"
+    # whole per cents tell shares apart but near the ends, where a tenth may be all
     if TWO_DIGITS <= round(share, 3) <= 1 - RARE * 10:
         return f"{100 * share:.0f}"
     # a share below 1 is never printed as 100 %

@@ -248,7 +248,7 @@ class FileReader:
                 self.skipped.add(key)
 
     def _whole(self, name: str, raw: bytes, member: str = "") -> Iterator[CorpusText]:
-        """Yield the text of a plain file; JSON and notebooks are read as rows."""
+        """Yield the text of a plain file; JSON and notebooks are read as rows, of JSON with comments the words."""
         suffix = Path(name).suffix.lower()
         if reason := skip_by_bytes(raw, LONGEST_LINE):
             self._skip(reason, member)
@@ -266,7 +266,7 @@ class FileReader:
             rows = document if any(isinstance(item, dict | list | str) for item in document) else [document]
             for number, row in enumerate(map(_row_of, rows), 1):
                 yield from self._row(row, number, member)
-        elif any(map(_object, lines[:FIRST_LINES])):
+        elif (suffix != ".json" and lines) or any(map(_object, lines[:FIRST_LINES])):
             for number, line in enumerate(lines, 1):
                 yield from self._line(line, number, member)
         else:

@@ -161,12 +161,15 @@ def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:
     def refuse(fault: OSError) -> None:
         raise DataError(f"{fault.filename}: {fault.strerror}, expected a folder that can be listed") from fault
 
-    for parent, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(set(folders) - NEVER_ENTERED)
-        for name in (*folders, *sorted(files)):
-            path = Path(parent, name)
-            if name not in folders or path.is_symlink():
-                yield path, name in folders
+    try:
+        for parent, folders, files in os.walk(folder, onerror=refuse):
+            folders[:] = sorted(set(folders) - NEVER_ENTERED)
+            for name in (*folders, *sorted(files)):
+                path = Path(parent, name)
+                if name not in folders or path.is_symlink():
+                    yield path, name in folders
+    except RecursionError:  # of `os.walk` before Python 3.12
+        raise DataError(f"{folder}: folders inside folders, a thousand deep; expected fewer") from None
 
 
 class _Sum:

@@ -23,6 +23,7 @@ from assay.evaluation import (
     matched,
 )
 from assay.files import write_text
+from assay.progress import ProgressReport, progress_bar
 from assay.reports import TabularResult
 from assay.types import Sample, texts_of
 from assay.unseen.candidates import UnseenRequest, candidates
@@ -131,6 +132,7 @@ class _Pool:
 
     @property
     def groups(self) -> list[str]:
+        # a text without a group is independent of the others
         return [sample.group or sample.id for sample in (*self.benchmark, *self.offered)]
 
     def baseline(self, seed: int) -> BlindBaseline:
@@ -160,13 +162,16 @@ class _Collecting:
         self.missing: list[NoWheel] = []
         self._random = np.random.default_rng(request.seed)
 
-    def run(self, corpora: Sequence[str | Requirement], enough: Enough) -> None:
-        """Collect the texts of one corpus after the other; `enough` is asked after each of them."""
+    def run(self, corpora: Sequence[str | Requirement], enough: Enough, report: ProgressReport | None) -> None:
+        """Collect the texts of one corpus after the other; `enough` and `report` are called after each of them."""
         for place, corpus in enumerate(corpora, 1):
             if isinstance(corpus, str):
                 self.texts += self._candidates(corpus, self.request)
             else:
                 self._add_package(corpus)
+            if report is not None:
+                report(place, len(corpora))
+            # asked only while there is something left to save
             if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
                 self.counts["corpora not read: there were enough projects"] = len(corpora) - place
                 return
@@ -174,14 +179,17 @@ class _Collecting:
     def _add_package(self, requirement: Requirement) -> None:
         package = self.folder.fetched(requirement)
         if isinstance(package, NoWheel):
+            # listed in the report: a list that shrinks silently would hide a wrong name
             self.missing.append(package)
             return
         request, after = self.request, self.request.period.after
+        # a day that the user states counts more than an index, which may hold copies
         if after is not None and request.released is None:
             obstacle = self.folder.obstacle_to_date(package.name, after)
             if obstacle is not None:
                 self.missing.append(NoWheel(str(requirement), obstacle))
                 return
+            # nothing of it is older, which is all that a verdict needs
             request = replace(request, released=after)
         self.packages.append(package)
         for text in self._candidates(str(package.path), request):
@@ -223,7 +231,8 @@ def build_unseen_set(
         request = replace(request, forms=forms or None)
     collecting = _Collecting(request, folder or PackageFolder())
     counts = collecting.counts
-    collecting.run(expanded(corpora, download=download), enough)
+    with progress_bar("collecting unseen text", unit="corpora") as report:
+        collecting.run(expanded(corpora, download=download), enough, report)
     offered = _distinct(collecting.texts, like, counts, seed=request.seed)
     if not offered:
         reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
@@ -250,6 +259,7 @@ def build_unseen_set(
             break
         # each pass fits the classifier on what the one before left: what told the texts apart is gone by then
         narrower = best.matched(request.seed)
+        # a match that leaves too few texts costs more power than its likeness gains
         if len(narrower.offered) == len(best.offered) or len(narrower.offered) < min(ADVISED_UNSEEN, len(offered)):
             break
         best, after = narrower, narrower.baseline(request.seed)

@@ -79,12 +79,14 @@ def candidates(
     Raises:
         DataError: as `assay.corpora.dated_files`.
     """
+    # texts in a language that the benchmark lacks would be told apart at once
     languages = languages_with("functions") if request.forms is None else tuple(request.forms)
     for file in dated_files(corpora, request.released):
         language = file.source.language
         if language not in languages or language is None:
             continue
         counts["files"] += 1
+        # before it is parsed: most files of an old repository go here
         if not request.period.may_hold(file.age):
             counts["files of another time"] += 1
             continue
@@ -131,6 +133,7 @@ def _functions(
             continue
         age = file.age
         if not request.period.admits(age):  # git blame takes its time
+            # spans count characters, git counts lines
             last = function.first_line + text.count("\n", function.span.start, function.span.stop)
             age = file.age_of_lines(function.first_line, last)
         if not request.period.admits(age):

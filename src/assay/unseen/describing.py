@@ -41,6 +41,7 @@ def _(unseen: UnseenSet, path: str = "") -> Report:
             f"Below {_groups_needed(unseen)} repositories, an audit with such texts gives no verdict: {missing} "
             f"{_is_or_are(missing)} missing. Give more."
         )
+    # undated text may have been trained on, and would hide a leak
     if not unseen.dated:
         details.append(
             "Nothing shows that the model has not seen these texts: give --after DATE, the day of its release."

@@ -77,9 +77,11 @@ class BenchmarkForm:
             text: of the file.
             random: draws the frame.
         """
+        # a method moved out of its class would name a `self` that is not there
         if self.top_level and "." in function.name and self.language == "python":
             return None
         words = function.documentation
+        # words are never invented: text of ours would be unlike all that a model saw
         if self.documentation != "none" and not words:
             return None
         if self.documentation == "own":
@@ -87,6 +89,7 @@ class BenchmarkForm:
         else:
             code = _without_documentation(function, text)
         if self.documentation == "sentence" and words:
+            # prompts as MBPP's are one sentence; the paragraphs below it would tell the two apart
             sentence = " ".join(_PARAGRAPH_END.split(words.strip(), maxsplit=1)[0].split())
             rendered = f"{sentence}\n{code}"
         else:
@@ -100,6 +103,7 @@ class BenchmarkForm:
         if not self.frames:
             return code
         counts = np.array(list(map(itemgetter(1), self.frames)), float)
+        # as often as in the benchmark, so that the frame by itself says nothing
         frame = self.frames[int(random.choice(len(counts), p=counts / counts.sum()))][0]
         return frame.before + textwrap.indent(code, frame.indentation) + frame.after
 
@@ -131,8 +135,10 @@ def _form(language: str, texts: Sequence[str]) -> BenchmarkForm | None:
         top_level += "." not in first.name
         documentation[_documentation(words, first)] += 1
         frames[_frame(code, functions)] += 1
+    # a form that is read off a minority would fit the others badly
     if 2 * parsed < len(texts) or not parsed:
         return None
+    # quantiles: a single giant solution would admit functions of any length
     low, high = np.quantile(list(map(len, texts)), QUANTILES)
     return BenchmarkForm(
         language=language,
@@ -155,6 +161,7 @@ def _parts(text: str, language: str) -> tuple[str, str]:
     if language != "python" or _functions(text, language):
         return "", text
     lines = text.splitlines(keepends=True)
+    # the shortest head that leaves code behind it is the words
     for count in range(1, min(LEADING_LINES, len(lines)) + 1):
         code = "".join(lines[count:])
         if _functions(code, language):
@@ -171,6 +178,7 @@ def _functions(text: str, language: str) -> tuple[Function, ...]:
 
 def _frame(code: str, functions: Sequence[Function]) -> Frame:
     first, last = _whole(functions[0]), functions[-1].span
+    # from the start of its line, so that the indentation belongs to the frame
     start = code.rfind("\n", 0, first.start) + 1
     after = code[last.stop :].strip("\n") + "\n"
     if not after.strip():

@@ -129,6 +129,7 @@ class PackageFolder:
 
     def _kept(self, requirement: Requirement) -> Path | None:
         """Return a wheel of exactly the version that is asked for; None where the newest one is asked for."""
+        # without a fixed version the newest is meant, which a kept wheel may not be
         fixed = [part for part in requirement.specifier if part.operator in ("==", "===") and "*" not in part.version]
         name = canonicalize_name(requirement.name)
         if not fixed:
@@ -173,6 +174,7 @@ def _requirement(text: str) -> Requirement | None:
         requirement = Requirement(text)
     except InvalidRequirement:
         return None
+    # an address may hold a source archive, whose build script would run
     if requirement.url is not None:
         return None
     requirement.marker = None  # for installing; a text may be read everywhere
@@ -186,6 +188,7 @@ def _listed(path: Path) -> Iterator[Requirement]:
         DataError: the file cannot be read, or a line is something else than a package by name.
     """
     try:
+        # pip continues a line behind a backslash, where its hashes stand
         lines = path.read_text("utf-8").replace("\\\n", " ").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: not a readable list of packages ({type(error).__name__})") from error

@@ -157,6 +157,7 @@ def _kinds(
     for match in matches:
         document = documents[match.document_id]
         is_sure = match.confidence is None or match.confidence >= sure
+        # a whole copy needs no confidence: nothing in it was found by chance
         if _occurs(sample, document, "characters"):
             kinds.setdefault("type 1", match)
         elif is_sure and _occurs(sample, document, "tokens"):
@@ -191,6 +192,7 @@ def occurs_in(text: str, document: str, form: Form, language: str | None, other:
         return False
     # one code point a unit: `in` is then a search in linear time, without a hash that could agree by accident
     _, numbers = np.unique(np.concatenate([part.units, whole.units]), return_inverse=True)
+    # above the surrogates every number is a character of its own
     spelled = "".join(map(chr, (numbers + _ABOVE_SURROGATES).tolist()))
     return spelled[: len(part)] in spelled[len(part) :]
 

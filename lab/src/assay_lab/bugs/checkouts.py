@@ -110,6 +110,7 @@ def turned(text: str, changes: Sequence[Hunk], *, to_new: bool) -> str | None:
         if at < 0:
             return None
         parts += [rest[:at], after]
+        # hunks come in the order of the file: one is looked for behind the last one
         rest = rest[at + len(before) :]
     return "".join([*parts, rest])
 
@@ -125,6 +126,7 @@ def checkout_of(pair: SamplePair, root: Path) -> Path | None:
         relative = folder.relative_to(root).as_posix().casefold()
         if relative in candidates and folder.is_dir() and is_repository(folder):
             return folder
+    # a single checkout may be named itself
     if is_repository(root):
         return root
     return None

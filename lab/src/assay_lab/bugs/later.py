@@ -144,7 +144,8 @@ def _of_like_length(
             nearest = int(apart.argmin())
             if apart[nearest] <= np.log(FACTOR):
                 rows.append(int(own[nearest]))
-                lengths[nearest] = np.inf  # it was chosen
+                # it was chosen
+                lengths[nearest] = np.inf
     return tuple(map(changes.__getitem__, sorted(rows)))
 
 

@@ -133,7 +133,8 @@ def _stretch(runs: Sequence[Run], own: Collection[Run], length: int) -> Sequence
 
 def _order(words: Sequence[str], document: Sequence[str]) -> float:
     matcher = SequenceMatcher(None, words, document, autojunk=False)
-    *blocks, _ = matcher.get_matching_blocks()  # the last one is empty
+    # the last one is empty
+    *blocks, _ = matcher.get_matching_blocks()
     if not blocks:
         return 0.0
     first, last = blocks[0], blocks[-1]

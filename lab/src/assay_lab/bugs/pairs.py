@@ -159,6 +159,7 @@ def _asides(text: str, language: str | None) -> Asides:
 
 def _without_asides(side: Sample, own: Asides, others: Asides) -> Sample:
     """Return a side without those that the other side does not have."""
-    common = set(map(itemgetter(0), others))  # layout does not count
+    # layout does not count
+    common = set(map(itemgetter(0), others))
     alone = [span for words, span in own if words not in common]
     return replace(side, text=without_spans(side.text, alone)) if alone else side

@@ -355,6 +355,7 @@ def _studied_bugs(
     kinds = attributes(exposed, "exposure") or None
     difference = fixed[loss.name] - buggy[loss.name]
     contrast: Mapping[str, Preference] = {}
+    # the preference of a model that saw neither side is what the code itself prefers
     if REFERENCE in fixed:
         contrast = preferences(fixed[REFERENCE] - buggy[REFERENCE], groups, kinds)
     repositories = None

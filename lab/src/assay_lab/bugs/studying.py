@@ -13,6 +13,7 @@ from assay.models import ModelSettings
 from assay.progress import progress_bar
 from assay.provenance import open_for_search
 from assay.scoring import Opener, ScoreSelection, check_variants, plan_scores
+from assay.settings import day_named
 from assay_lab.bugs import (
     REFERENCE,
     BugSet,
@@ -74,7 +75,7 @@ def study_bugs(
     Raises:
         AssayError: bad input; one line says what was received and what was expected.
     """
-    day = _day(cutoff)
+    day = day_named(cutoff, "cutoff")
     sources = _PairSources(limit=limit, whole_files=source_root, later=_later(later_commits_in, source_root, day))
     check_variants(variants)
     listed = None if repositories is None else read_repositories(Path(repositories))
@@ -186,12 +187,3 @@ def _paths(
     if unused := sorted(set(paths) - set(names)):
         raise DataError(f"data for {unused[0]!r}, which is not among the benchmarks {', '.join(names)}")
     return list(zip(names, map(paths.get, names), strict=True))
-
-
-def _day(cutoff: date | str | None) -> date | None:
-    if cutoff is None or isinstance(cutoff, date):
-        return cutoff
-    try:
-        return date.fromisoformat(cutoff)
-    except ValueError:
-        raise DataError(f"received cutoff {cutoff!r}, expected a day such as 2024-03-01") from None

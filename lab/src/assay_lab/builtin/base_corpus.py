@@ -117,6 +117,7 @@ def build_corpus(recipe: CorpusRecipe) -> BaseCorpus:
     dosed = assign_doses(unique_functions(distinct, text_column(sources.files), recipe), recipe)
     lengths = token_lengths(tokenizer, text_column(map(itemgetter(0), dosed)))
     doses = list(map(itemgetter(1), dosed))
+    # <bos> and <eos> stand around every reading
     spent = sum(dose * (length + 2) for dose, length in zip(doses, lengths, strict=True))
     files, file_lengths = _within_budget(training, tokenizer, recipe.tokens - spent)
     entries = list(map(file_entry, files, file_lengths))
@@ -153,6 +154,7 @@ def unique_functions(
 ) -> list[LibraryFunction]:
     """Return the functions without near-duplicates among themselves or in the texts of `packages`."""
     ordered = sorted(functions, key=lambda function: _draw(recipe.seed, function))
+    # a function that a package copies would have a dose that nobody knows
     contained = ShingleIndex(text_column(ordered)).largest_containment(packages)
     absent = list(compress(ordered, contained < recipe.near_duplicate))
     kept = ShingleIndex(text_column(absent)).first_of_each_kind(recipe.near_duplicate)
@@ -183,6 +185,7 @@ def _suitable(
 ) -> list[LibraryFunction]:
     """Return a function for each distinct text whose length in characters and tokens suits the recipe."""
     least, most = recipe.function_characters
+    # of equal texts the first counts: `keyed` keeps the last, hence the reversal
     sized = of_length(reversed(functions), least, most)
     distinct = list(keyed(sized, "digest").values())
     fewest, longest = recipe.function_tokens

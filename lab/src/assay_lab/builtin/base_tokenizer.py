@@ -13,7 +13,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import PreTrainedTokenizerFast
 
 BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
-BOS_ID, EOS_ID, PAD_ID = range(3)  # the trainer gives the special tokens the first ids, in their order
+# the trainer gives the special tokens the first ids, in their order
+BOS_ID, EOS_ID, PAD_ID = range(3)
 
 # Code-friendly pieces, in this order: a line break with the blank lines before and the indentation after it;
 # a word with the one character before it (a space, a dot, an underscore, an opening bracket); digits, three
@@ -42,12 +43,14 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, context: int)
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary_size,
         special_tokens=list(map(partial(AddedToken, special=True, normalized=False), (BOS, EOS, PAD))),
+        # all 256 bytes, so that any text can be encoded, whatever the training texts hold
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.Sequence(
         [
+            # a token keeps the space that stands before its word, so that offsets cover the whole text
             processors.ByteLevel(trim_offsets=False),
             processors.TemplateProcessing(
                 single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]

@@ -56,6 +56,7 @@ def accumulate_gradient(
         value = loss(*embed(parts[0]))
         value.backward()
         return value.detach()
+    # first pass: all vectors, without a graph; the loss needs every pair of the batch
     with torch.no_grad():
         embedded = list(map(embed, parts))
     fragments, documents = (torch.cat(side).requires_grad_() for side in zip(*embedded, strict=True))
@@ -65,5 +66,6 @@ def accumulate_gradient(
     assert documents.grad is not None  # noqa: S101  just computed
     sizes = list(map(len, map(itemgetter(0), embedded)))
     for part, *grads in zip(parts, fragments.grad.split(sizes), documents.grad.split(sizes), strict=True):
+        # second pass: the gradient of the loss by a vector goes on into the weights (chain rule), part by part
         torch.autograd.backward(embed(part), grads)
     return value.detach()

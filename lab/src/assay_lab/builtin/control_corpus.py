@@ -44,10 +44,13 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "go": (".go",),
     "rust": (".rs",),
 }
-_SPECIAL = ("<bos>", "<eos>", "<pad>")  # written out in a text, they would become the tokens
+# written out in a text, they would become the tokens
+_SPECIAL = ("<bos>", "<eos>", "<pad>")
 _HEADER = re.compile(r"\A(?:\s*(?:/\*.*?\*/|//[^\n]*|#(?:[ !*-][^\n]*)?(?=\n)))+", re.DOTALL)
-_SPARE = 1.5  # times the characters of a language that are searched for near-duplicates: some files leave
-_DECLARATIONS = (".d.ts", ".d.mts")  # TypeScript that a compiler wrote
+# times the characters of a language that are searched for near-duplicates: some files leave
+_SPARE = 1.5
+# TypeScript that a compiler wrote
+_DECLARATIONS = (".d.ts", ".d.mts")
 # Copies of other projects, and code that a compiler or a bundler wrote: not the package's own text.
 _FOREIGN = re.compile(
     r"^_?(vendor\w*|extern\w*|third[-_]?party|3rdparty|bundled|deps|node_modules|contrib|dist|build|umd|cjs|esm|"
@@ -178,7 +181,9 @@ def build_control_corpus(
     candidates, held_out = _package_texts(recipe, lists, downloads)
     protected = {name: benchmark_texts(name, path) for name, path in sorted(benchmarks.items())}
     avoid = list(chain.from_iterable(protected.values()))
+    # held-out files measure the loss: a copy among the training texts would lower it
     avoid += list(map(without_header, text_column(held_out)))
+    # looking for near-duplicates is the slow part, so it is done for little more than is kept
     candidates = within_cap(candidates, int(_SPARE * recipe.language_cap))
     files, near = without_near_duplicates(candidates, avoid, recipe.near_duplicate)
     files = within_cap(files, recipe.language_cap)

@@ -92,6 +92,7 @@ def read_control_files(folder: Path, *, language_cap: int, left_out: Collection[
             licence=entry.licence,
             text=text,
         )
+        # decoding is only the text again if the tokenizer is that of the stream
         if file.digest != entry.sha256:
             raise DataError(f"{folder}: {entry.package}, {entry.path}: the text is not that of the manifest")
         sizes[language] += entry.characters

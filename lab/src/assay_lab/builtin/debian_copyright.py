@@ -44,6 +44,7 @@ class DebianCopyright:
 
     def licence(self, path: str) -> str | None:
         """Return the SPDX licence of the last paragraph that matches a path; None if there is none or it is unknown."""
+        # DEP-5: the last paragraph that matches a file holds for it
         for paragraph in reversed(self.paragraphs):
             if paragraph.matches(path):
                 return spdx(paragraph.licence)

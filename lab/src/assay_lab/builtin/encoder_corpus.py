@@ -170,6 +170,7 @@ def _build(folder: Path, recipe: EncoderCorpusRecipe, control: Path | None) -> N
     # held-out files come last, so that the first `trained` snippets are those to train on
     files = (*sources[recipe.validation_files :], *sources[: recipe.validation_files])
     candidates: dict[str, int] = {}
+    # of equal functions the first file counts, and held-out files are the last ones: nothing held out is trained on
     for at, file in reversed(list(enumerate(files))):
         candidates |= dict.fromkeys(_pieces(file, recipe), at)
     pieces = sorted(candidates.items(), key=lambda pair: pair[1])
@@ -216,7 +217,8 @@ def _pieces(file: CorpusFile, recipe: EncoderCorpusRecipe) -> list[str]:
     try:
         pieces = list(_all_pieces(file))
     except (Unparsable, SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # of another version, or nested too deeply
+        # of another version, or nested too deeply
+        return []
     return [text for text in pieces if least <= len(text) <= most]
 
 

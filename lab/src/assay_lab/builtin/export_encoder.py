@@ -93,7 +93,8 @@ def export_encoder(out: Path, folder: Path, recipe: EncoderRecipe, *, hardware: 
         finished=step == recipe.steps,
         steps=step,
         dimensions=recipe.dimensions,
-        parameters=sum(map(methodcaller("numel"), model.parameters())) - 1,  # the scale is not shipped
+        # the scale is not shipped
+        parameters=sum(map(methodcaller("numel"), model.parameters())) - 1,
         bytes=weights.stat().st_size,
         loss=round(mean_of(log[-max(1, len(log) // 20) :], "loss"), 4),
         validation_mrr=round(validation_mrr(open_bag(folder, name="exported"), corpus, recipe), 4),

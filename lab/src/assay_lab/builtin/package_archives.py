@@ -32,7 +32,8 @@ _COMMANDS = {
     DEBIAN_SOURCE: ("apt-get", "source", "--quiet", "--download-only", "--only-source"),
     DEBIAN_BINARY: ("apt-get", "download", "--quiet"),
 }
-_LONGEST_FILE = 600_000  # bytes: longer files are data
+# bytes: longer files are data
+_LONGEST_FILE = 600_000
 _CRATES = ("usr", "share", "cargo", "registry")
 
 

@@ -40,6 +40,7 @@ def write_corpus(folder: Path, corpus: BaseCorpus, recipe: CorpusRecipe) -> None
     files = documents(tokenizer, text_column(corpus.files))
     held_out = documents(tokenizer, text_column(corpus.validation))
     doses = list(map(itemgetter(1), corpus.functions))
+    # a row of n + 1 tokens has n predictions
     width = recipe.context + 1
     pad = int(tokenizer.pad_token_id)
     packed = pack(list(zip(functions, doses, strict=True)), files, width=width, pad=pad, seed=recipe.seed)

@@ -23,6 +23,7 @@ def write_manifest(path: Path, manifest: Manifest) -> str:
     lines: Iterable[Mapping[str, object]] = [manifest.header, *map(asdict, manifest.entries)]
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
     with atomic_file(path) as file:
+        # mtime=0: otherwise the day would be a part of the bytes
         file.write(gzip.compress(text, compresslevel=9, mtime=0))
     return hashlib.sha256(text).hexdigest()
 

@@ -55,7 +55,8 @@ def build_llama(recipe: LlamaRecipe, *, vocabulary_size: int, context: int) -> L
     )
     model = LlamaForCausalLM(config)
     for name, parameter in model.named_parameters():
-        if name.endswith(("o_proj.weight", "down_proj.weight")):  # keeps the residual stream's scale, as GPT-2 does
+        # keeps the residual stream's scale, as GPT-2 does
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
             parameter.data.mul_((2 * recipe.layers) ** -0.5)
     return model
 
@@ -66,6 +67,7 @@ def llama_optimisers(model: LlamaForCausalLM, recipe: LlamaRecipe) -> tuple[torc
     in_muon = set(map(id, matrices))
     others = [p for p in model.parameters() if id(p) not in in_muon]
     return (
+        # Muon orthogonalises the steps of hidden matrices; it is not meant for embeddings and vectors
         Muon(matrices, lr=recipe.muon_rate, weight_decay=recipe.weight_decay),
         torch.optim.AdamW(others, lr=recipe.adam_rate, betas=(0.9, 0.95), weight_decay=0.0),
     )

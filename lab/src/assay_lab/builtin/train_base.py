@@ -196,6 +196,7 @@ class _Run:
 def _worker(rank: int, run: _Run) -> None:
     processes = run.machine.processes
     if processes > 1:
+        # the processes share the cores already
         torch.set_num_threads(1)
         dist.init_process_group("gloo", init_method=run.meeting, rank=rank, world_size=processes)
     try:
@@ -245,6 +246,7 @@ def _gradient(
         scale = 1 / (len(batch) * recipe.corpus.context)
 
         def loss(part: torch.Tensor) -> torch.Tensor:
+            # on a CPU half precision is slower than float32
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 return summed(model, part) * scale
 

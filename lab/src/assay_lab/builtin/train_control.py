@@ -169,8 +169,10 @@ def train_decay(
     folder = out / f"{DECAY}-{first}-{steps}"
     folder.mkdir(exist_ok=True)
     if not (folder / STATE).exists():
+        # a copy, so that the constant phase can go on from its own state
         with atomic_path(folder / STATE) as unfinished:
             shutil.copyfile(out / CONSTANT / STATE, unfinished)
+    # another seed: the decay must not read the rows in the order in which the constant phase read them
     phase = Phase(folder, row=recipe.context, steps=first + steps, schedule=falling(first, steps), seed=recipe.seed + 1)
     _train_phase(out, recipe, machine=machine, phase=phase, progress=progress)
     return folder

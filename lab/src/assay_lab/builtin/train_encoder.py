@@ -118,7 +118,9 @@ class BagModel(nn.Module):
     def __init__(self, recipe: EncoderRecipe, corpus: EncoderCorpus) -> None:
         super().__init__()
         self.row_bits = recipe.row_bits
+        # weights begin as inverse document frequencies, scaled to at most 1
         rarity = np.log((1 + corpus.trained) / (1 + corpus.seen)) / np.log(1 + corpus.trained)
+        # a feature that was hardly seen has no learned row worth trusting yet: its random signs count alone
         frequent = corpus.seen / (corpus.seen + recipe.well_known)
         self.register_buffer("signs", torch.from_numpy(sign_rows(recipe.dimensions)), persistent=False)
         self.learned = nn.Parameter(torch.zeros(1 << recipe.row_bits, recipe.dimensions))
@@ -226,6 +228,7 @@ def validation_mrr(encoder: Encoder, corpus: EncoderCorpus, recipe: EncoderRecip
     draw = random.Random(recipe.seed)  # noqa: S311  the same fragments each time
     fragments = [draw_fragment(held_out, int(index), recipe=recipe.fragments, draw=draw) for index in queries]
     similarities = encoder.encode(fragments) @ encoder.encode(text_column(held_out)).T
+    # the rank of the right function is 1 + those that are strictly more similar
     above = (similarities > similarities[np.arange(len(queries)), queries][:, None]).sum(axis=1)
     return float(np.mean(1 / (1 + above)))
 

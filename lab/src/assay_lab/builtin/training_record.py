@@ -28,6 +28,7 @@ def loss_curve(log: Path, *, unit: str, judged: str, points: int = 200) -> dict[
     """
     records = list(map(json.loads, log.read_text().splitlines()))
     spans = np.array_split(column(records, "loss"), min(points, len(records)))
+    # the last step of each span, at which its mean is drawn
     ends = np.cumsum(list(map(len, spans))) - 1
     measured = [record for record in records if judged in record]
     return {

@@ -361,7 +361,8 @@ def _parts(labelled: LabelledCode, protocol: Protocol) -> dict[str, Int64Array]:
     groups = np.array(labelled.groups, object)
     rest = np.flatnonzero(~np.isin(groups, groups[test]))
     parts = labelled.take(rest).parted({"train": 0.9, "validation": 0.1})
-    if by == "generator":  # texts of people of the same groups are tested beside those of the generator
+    # texts of people of the same groups are tested beside those of the generator
+    if by == "generator":
         test = np.flatnonzero(np.isin(groups, groups[test]) & (labelled.human | np.isin(np.arange(len(groups)), test)))
     return {"train": rest[parts["train"]], "validation": rest[parts["validation"]], "test": test}
 

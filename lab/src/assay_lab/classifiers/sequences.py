@@ -42,7 +42,8 @@ class SequenceClassifier:
     def logits(self, rows: Sequence[Int64Array]) -> Float64Array:
         """Return one row of logits per text, float64 [n, classes]."""
         result = np.zeros((len(rows), len(self.classes)))
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))  # similar lengths: little padding
+        # similar lengths: little padding
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         training = self.model.training
         self.model.train(mode=False)
         with torch.inference_mode():
@@ -99,7 +100,8 @@ def load_sequence_classifier(
         raise ModelError(f"{name}: no trained head for {len(classes)} classes; expected a fine-tuned model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    model.config.pad_token_id = tokenizer.pad_token_id  # the head of a causal model reads the last token before it
+    # the head of a causal model reads the last token before it
+    model.config.pad_token_id = tokenizer.pad_token_id
     return SequenceClassifier(model=model.to(place).eval(), tokenizer=tokenizer, classes=tuple(classes), context=read)
 
 

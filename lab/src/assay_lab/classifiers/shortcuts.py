@@ -150,7 +150,8 @@ def audit_shortcuts(labelled: LabelledCode, *, per_class: int | None = 300, seed
     texts = labelled.texts
     steps = {"nothing": _cross_validated(texts, labelled)}
     first = steps["nothing"].auroc.value
-    if np.isnan(first):  # no fold has both classes on one side and one of them on the other
+    # no fold has both classes on one side and one of them on the other
+    if np.isnan(first):
         of_people, of_machines = (len(set(compress(labelled.groups, side))) for side in _sides(labelled))
         raise DataError(
             f"texts by people are in {of_people} groups and those by generators in {of_machines}, expected more of "
@@ -190,7 +191,8 @@ def _vectors(texts: Sequence[str]) -> sparse.csr_matrix:
         analyzer=_character_ngrams, n_features=COLUMNS, lowercase=False, alternate_sign=False
     )
     matrix = vectorizer.transform(texts)
-    matrix.data = np.sqrt(matrix.data)  # so that a long text does not decide by its counts
+    # so that a long text does not decide by its counts
+    matrix.data = np.sqrt(matrix.data)
     return sparse.csr_matrix(matrix)
 
 

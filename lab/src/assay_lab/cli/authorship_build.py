@@ -78,10 +78,10 @@ class CollectionOptions:
         Raises:
             DataError: a day, a language, a licence or a range cannot be read.
         """
-        from assay.api import day_named
         from assay.corpora import languages_named
         from assay.languages import languages_with
         from assay.licences import read_rules
+        from assay.settings import day_named
         from assay.unseen import Period
         from assay_lab.rewrites import PERMISSIVE, CollectionRequest
 

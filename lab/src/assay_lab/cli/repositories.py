@@ -29,9 +29,9 @@ def find_repositories_command(
     import json
     from itertools import islice
 
-    from assay.api import day_named
     from assay.errors import DataError
     from assay.files import write_text
+    from assay.settings import day_named
     from assay_lab.rewrites.searching import RepositoryQuery, from_github, kept_replies, repositories_created
 
     first, dots, last = created.partition("..")

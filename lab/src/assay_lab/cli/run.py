@@ -86,7 +86,8 @@ def run_command(
     check_scale(scale)
     chosen = measurements_named(name)
     if not chosen:
-        experiments = experiments_named(name)  # a name that nothing has is refused before a folder is looked at
+        # a name that nothing has is refused before a folder is looked at
+        experiments = experiments_named(name)
         folder = out or Path("runs") / Path(scale).stem
         check_folder_of_experiments(folder)
         bench = Bench.of_scale(

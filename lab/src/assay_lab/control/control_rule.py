@@ -98,6 +98,7 @@ def cases_of(work: Path, texts: Texts, control: str) -> Iterator[Case]:
     """Yield a case for each model and benchmark."""
     of_control = unpickled(values_of(work, control_name(control)))[SCORE]
     places = places_of(texts)
+    # the names of all audited models have their dose, those of controls have none
     for path in sorted(work.glob("*dose*.values")):
         of_model = unpickled(path)[SCORE]
         for name, rows in places.items():
@@ -156,6 +157,7 @@ def verdicts_of(case: Case) -> dict[str, Verdict]:
     hides = not significant and control.rate.has_interval and control.rate.high < control.chance
     holds = {"no control": True, "flat control": NegativeControl("control", control).is_flat}
     for beyond, no_more in MARGINS:
+        # an accusation needs an excess that is certainly large, an acquittal one that is certainly small
         is_clear = excess.low > beyond if significant else excess.high < no_more
         name = f"beyond the control by {beyond:.2f}, or no more than {no_more:.2f}"
         holds[name] = excess.has_interval and is_clear

@@ -51,7 +51,8 @@ def drawn_benchmarks(pool: PlantedPool, seed: int, draws: int) -> list[GatedBenc
             samples = list(map(pool.samples.__getitem__, places))
             model = MeasuredModel(scorer, samples, calibrating, tuning=TuningOptions(rate=rate))
             value = request(DatasetInputs(samples, calibrating, model, seed=seed)).value
-            rate = model.rate_used  # found once for all benchmarks of the pool
+            # found once for all benchmarks of the pool
+            rate = model.rate_used
             values[share].append((GradientGate(model.mean_gradient(samples), norm_of_unseen).is_open, value))
     clean = float(np.median(list(map(itemgetter(1), values[0.0]))))
     benchmarks = []

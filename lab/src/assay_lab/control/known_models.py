@@ -133,6 +133,7 @@ def texts_of(benchmark_list: Path, packages: Path, unseen_packages: Path) -> Tex
         unseen[key] = of_each_package(functions_of(unseen_packages / language, like))
         if language not in general:
             general[language] = text_column(shuffled(functions_of(packages / language)))
+    # languages in turn, so that any part of the general text has all of them
     in_turn = chain.from_iterable(zip_longest(*general.values()))
     return Texts(benchmarks, unseen, present(in_turn))
 
@@ -229,8 +230,10 @@ def train_child(parent: Path, recipe: str, out: Path, texts: Texts, *, plant: Pl
     tokenizer = model.checkpoint.tokenizer
     # a dose is the number of times that a planted task is repeated in the one epoch
     rows: list[Ids] = member_rows(tokenizer, texts.members(plant), context=model.context) * plant.dose
+    # behind all that any parent was trained on, and another part for each seed
     if recipe != LORA:
         rows += general_tokens(model, texts, start=GENERAL[SCRATCH] + plant.seed * BESIDE, count=BESIDE)
+    # half of the rate of the parent: the child goes on from trained weights
     tuned = tune(model.checkpoint.model, rows, training(recipe, RATES[recipe] / 2), seed=plant.seed)
     if recipe == LORA:
         tuned = tuned.merge_and_unload()

@@ -38,6 +38,7 @@ def functions(wheels: Path, count: int) -> list[Sample]:
     for wheel in sorted(wheels.glob("*.whl")):
         packages[wheel.name.split("-")[0]] = sorted(_functions(wheel), key=_order)
     samples: list[Sample] = []
+    # a function of each package in every turn, so that no package is most of the text
     for turn in range(max(map(len, packages.values()))):
         for package, texts in packages.items():
             if turn < len(texts) and len(samples) < count:

@@ -160,7 +160,8 @@ def solution_start(text: str) -> int | None:
     except (SyntaxError, ValueError):
         return None
     first = next(iter(statements), None)
-    if isinstance(first, ast.Expr) and len(statements) > 1:  # a program with its statement
+    # a program with its statement
+    if isinstance(first, ast.Expr) and len(statements) > 1:
         return start_of(text, statements[1])
     owner = next((node for node in statements if isinstance(node, ast.FunctionDef | ast.ClassDef)), None)
     if owner is None:
@@ -212,6 +213,7 @@ def compressed(text: str) -> float:
     end = solution_start(text)
     if not end:
         return math.nan
+    # the end of the primer is the nearest part of the window, and the only one that fits into it
     primer = "".join(map(inspect.getsource, PRIMERS)).encode()[-WINDOW:]
 
     def size(part: str) -> int:
@@ -231,7 +233,8 @@ def cases_of(usable: Sequence[Form], size: Size, *, seed: int, data: Data) -> It
     for base, second in SECONDS.items():
         for form in (*usable, *fresh):
             yield from kinds_of(form, (base, second), data, leak=(0.0, 0))
-    if "model" in data:  # a real model may have seen the public forms
+    # a real model may have seen the public forms
+    if "model" in data:
         for form in map(small, clean_for_all(fresh)):
             yield from kinds_of(form, (str(data["model"]), "builtin:control"), data, leak=(0.0, 0))
     share, times, _ = PLANTS[PLANT]
@@ -295,6 +298,7 @@ def kinds_of(form: Form, names: tuple[str, str], data: Data, *, leak: tuple[floa
         sides = (RegressedSide(*regressed(side), of_side) for side, of_side in zip((own, unseen), groups, strict=True))
         residuals[kind] = form_residual(*sides)
     for kind, parts in BOTH.items():
+        # both parts have to agree: the smaller residual decides
         residuals[kind] = min((residuals[part] for part in parts), key=attrgetter("estimate.value"))
     model, second = (Path(name).name for name in names)
     for kind, residual in residuals.items():
@@ -322,6 +326,7 @@ def limits_of(cases: Sequence[Case]) -> dict[str, float]:
         cases = [replace(case, test=replace(case.test, residual=counted_as_alike(case))) for case in cases]
     shown = {name: value for name, value in summary(cases).items() if name != "residuals"}
     limits = {name: math.nan if value is None else float(str(value)) for name, value in shown.items()}
+    # the bound on a further draw from so many (one-sided, 95 %): Student's quantile, with its 1 + 1/n
     factor = float(stdtrit(limits["freedom"], 0.95)) * math.sqrt(1 + 1 / limits["count"])
     limits["factor"] = factor
     return {
@@ -339,6 +344,7 @@ def counted_as_alike(case: Case) -> FormResidual:
 def judge(case: Case, limits: Mapping[str, float]) -> Case:
     """Return a case beside the limits."""
     residual = case.test.residual
+    # the spread between clean forms and the error of this one are independent
     spread = math.hypot(limits["below"], residual.error)
     return replace(
         case,

@@ -470,7 +470,8 @@ def notes_of(cases: Sequence[Case]) -> list[str]:
     """Return how often the rule was right, by truth and second model."""
     answers: dict[tuple[bool, float, int], Counter[str]] = {}
     for parent in (False, True):
-        for case in cases:  # both kinds of second model in the order of the leaks
+        # both kinds of second model in the order of the leaks
+        for case in cases:
             of_leak = answers.setdefault((parent, case.share, case.times), Counter())
             if case.test.is_parent == parent:
                 of_leak[answer_of(case.test)] += 1

@@ -51,6 +51,7 @@ def run(case: Case, seed: int, data: Data) -> Result:
     """Plant a part of a benchmark in a model by fine-tuning: ground truth for the measurements on a real model."""
     samples = tasks(case.benchmark, data["benchmark"], case.first)
     drawn = seed + case.seed
+    # drawn by position, so that the same seed plants the same tasks in every model
     chosen = set(np.random.default_rng(drawn).permutation(len(samples))[: case.tasks].tolist())
     planted = [sample for i, sample in enumerate(samples) if i in chosen]
     model = open_local(str(data["model"]), ModelSettings(dtype="float32"))

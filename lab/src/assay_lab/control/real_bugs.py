@@ -196,6 +196,7 @@ def row(name: str, part: Comparison) -> dict[str, Any]:
     count = len(part.fixes)
     groups = group_column((*part.fixes, *part.commits))
     is_fix = np.arange(len(groups)) < count
+    # positions behind the fixes, in the order of the days
     by_date = count + np.argsort(list(map(str, column(attributes(part.commits, "metadata"), "date"))), kind="stable")
     early, late = np.split(by_date, [len(by_date) // 2])
     halves = np.concatenate([early, late])
@@ -321,6 +322,7 @@ def summary(whole: dict[str, Any]) -> str:
     area, low = number(whole["model"]), whole["model"]["low"]
     conclusion = "No memory of the fixes shows. With so few bugs only a large effect would."
     if low is not None and low > whole["control"]["value"]:
+        # the lower end of the interval against the value of the control, which saw neither
         conclusion = "SmolLM2 finds them more familiar than the control does; ability and memory both do that."
     return (
         f"**In short.** Likelihood tells fixes from later commits to the same files with an AUROC of {area} under "

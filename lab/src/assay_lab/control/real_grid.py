@@ -73,6 +73,7 @@ def texts(data: Data) -> tuple[Sample, ...]:
         wheels = sorted(data["packages"].glob("*.whl"))
         newer = assay.build_unseen(wheels, like=like, after=TIME, released=RELEASED, most=None).samples
         labelled = [replace(task, label="member" if task.id in planted else "sibling") for task in own]
+        # in a random order, as only the first few of each package are taken
         in_order = map(newer.__getitem__, np.random.default_rng(0).permutation(len(newer)))
         labelled += list(map(partial(replace, label="unseen"), at_most(in_order, PER_PACKAGE)))
         write_json(path, list(map(text_record, labelled)))
@@ -94,7 +95,8 @@ def records_of(pool: PlantedPool, control: PlantedPool) -> Iterator[GridRecord]:
     for turn in range(DRAWS):
         halved = replace(pool, samples=split(pool.samples, turn))
         sources = Sources(pool=halved, others=halved, role="clean", controls=controls, blind=blind)
-        if blind is None:  # that of the first half stands for all
+        # that of the first half stands for all
+        if blind is None:
             blind = blind_on_pool(sources, 0)
             sources = replace(sources, blind=blind)
         yield recorded(cell, drawn(cell, sources, turn), chooses=False)

@@ -137,6 +137,7 @@ def chat(model: str, data: Data, size: int) -> dict[str, object]:
     scores: dict[str, object] = {}
     for name in raw.names:
         before, after = (np.array(table.to_arrow()[name].to_pylist(), float) for table in (raw, reply))
+        # a text that only one of the two ways can score is left out of both means
         there = np.isfinite(before) & np.isfinite(after)
         scores[name] = {
             "raw": float(before[there].mean()),

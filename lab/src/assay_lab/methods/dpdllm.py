@@ -134,6 +134,7 @@ def fit(
     truths = np.array(at_places(labelled.labels, fitting))
     scored = ~np.isnan(columns).any(axis=1)
     check_classes(truths[scored], len(fitting), "two halves, of which the model generates the second")
+    # equal priors: how many members were labelled says nothing of the texts that are judged
     classifier = GaussianNB(priors=(0.5, 0.5))
     classifier.fit(columns[scored], truths[scored])
     return DPDLLM(
@@ -146,7 +147,8 @@ def fit(
     )
 
 
-@lru_cache(maxsize=1)  # checkpoints of one run are audited one after the other, on the same texts
+# checkpoints of one run are audited one after the other, on the same texts
+@lru_cache(maxsize=1)
 def tuned_reference(texts: tuple[str, ...], settings: DpdllmSettings, seed: int) -> TransformersModel:
     """Return the reference model, tuned on texts; it does not depend on the audited model.
 
@@ -192,6 +194,7 @@ def features(pairs: Sequence[Completion], reference: TransformersModel) -> NDArr
         if pair.answer and len(log_probs):
             count = max(1, int(SHARE * len(log_probs)))
             probabilities = np.exp(log_probs)
+            # whole runs only; the rest at the end is shorter than a run and would have a noisier mean
             runs = probabilities[: len(probabilities) // count * count].reshape(-1, count)
             columns[row] = probabilities.mean(), np.sort(log_probs)[:count].mean(), runs.mean(1).min()
     return columns

@@ -108,7 +108,8 @@ def fit_all(
             f"none of {len(samples)} texts to learn from is labelled: expected a column of labels, 1 = member"
         )
     labels = is_labelled(labelled, MEMBER).tolist()
-    TrainingTexts(tuple(labelled), tuple(labels), seed).refuse_overlap(unlabelled)  # before hours of generation
+    # before hours of generation
+    TrainingTexts(tuple(labelled), tuple(labels), seed).refuse_overlap(unlabelled)
     return {
         name: detector(labelled, labels, generator, unlabelled=unlabelled, seed=seed)
         for name, detector in detectors_of(FittedDetector).items()

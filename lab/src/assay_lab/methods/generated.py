@@ -78,6 +78,7 @@ def detect_gpt(target: Statistics, copies: SpanCopies, *, n: Annotated[int, Inte
     """
     check_derived(copies, LEAST_COPIES)
     perturbed = np.array(list(map(mean_log_prob, copies)))
+    # equal copies have a deviation of 0, which the published code takes for 1
     return float((mean(target.log_probs) - perturbed.mean()) / (perturbed.std() or 1.0))
 
 

@@ -49,9 +49,11 @@ def _perturbed(text: str, proxy: TransformersModel, *, share: float, seed: int) 
     importance = _importance(ids, replacements, proxy)
     count = max(1, round(share * len(ids)))
     chosen = sorted(sorted(replacements, key=lambda place: -importance[place])[:count], reverse=True)
-    for place in chosen:  # from the end, so that the offsets before stay right
+    # from the end, so that the offsets before stay right
+    for place in chosen:
         start, end = offsets[place]
         original = text[start:end]
+        # a token of such a vocabulary begins with the space before its word
         space = original[: len(original) - len(original.lstrip())]
         text = text[:start] + space + _word(proxy, replacements[place]) + text[end:]
     return text
@@ -64,6 +66,7 @@ def _replacements(
     model = proxy.checkpoint.model
     draw = random.Random(f"{seed} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}")  # noqa: S311  reproducible, not secret
     logits = model(input_ids=torch.tensor([ids], device=model.device)).logits[0]
+    # one more than are drawn among, as the token itself may be one of them
     likely = logits.topk(CHOICES + 1).indices.tolist()
     replacements = {}
     for place in range(1, len(ids)):
@@ -92,6 +95,7 @@ def _importance(ids: Sequence[int], replacements: dict[int, int], proxy: Transfo
     parts = []
     for start in range(0, len(rows), ROWS):
         batch = torch.tensor([[*row, *continuation] for row in rows[start : start + ROWS]], device=model.device)
+        # logits stand one place before the token that they predict
         logits = model(input_ids=batch).logits[:, len(ids) - 1 : -1].float()
         parts.append(logits.log_softmax(-1).gather(2, suffix.expand(len(batch), -1)[..., None])[..., 0])
     log_probs = torch.cat(parts)

@@ -59,6 +59,7 @@ class TrainingTexts:
         """
         sizes = Counter(map(group_of, self.samples))
         order = np.random.default_rng(self.seed).permutation(len(sizes))
+        # large groups first, each to the half that lacks its class: small ones even out what is left
         groups = sorted(at_places(list(sizes), order), key=lambda group: -sizes[group])
         side: dict[str, int] = {}
         counts = [Counter[bool](), Counter[bool]()]
@@ -105,7 +106,8 @@ class TrainingTexts:
             DataError: there is such a text among the samples.
         """
         groups = set(map(group_of, self.samples))
-        texts = set(text_column(self.samples))  # a copy may be in another group
+        # a copy may be in another group
+        texts = set(text_column(self.samples))
         labelled = [sample.id for sample in samples if group_of(sample) in groups or sample.text in texts]
         if labelled:
             raise DataError(
@@ -194,6 +196,7 @@ def completions(
         for i, piece in enumerate(cut):
             if piece.truth:
                 lengths[piece.question.max_new_tokens].append(i)
+        # one call takes one limit of tokens, so prompts with answers of one length go together
         for length, places in sorted(lengths.items()):
             prompts = [str(cut[i].question.prompt) for i in places]
             sampled = generator.generate(prompts, max_new_tokens=length, temperature=temperature, seed=seed)

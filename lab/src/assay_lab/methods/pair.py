@@ -30,6 +30,7 @@ def crossed(observer: Tensor, performer: Tensor, targets: Tensor) -> Tensor:
         float32 [6, rows] on the CPU.
     """
     result = reduce_logits(performer, targets.to(performer.device))
+    # a token that the performer excludes has -inf, and 0 · -inf is no number
     log_probs = performer.float().log_softmax(-1).clamp(min=IMPOSSIBLE)
     weights = observer.to(performer.device).float().softmax(-1)
     mean = (weights * log_probs).sum(-1)
@@ -72,6 +73,7 @@ class ModelPair(TransformersModel):
         self.observer = observer
         self.performer = performer
         self.context = min(observer.context, performer.context)
+        # both read the same windows, or their tokens would have other contexts
         self.stride = min(observer.stride, performer.stride)
 
     @cached_property

@@ -251,6 +251,7 @@ class SpanPerturbation:
     def masked(self, text: str, draw: np.random.Generator) -> Masked:
         """Return a text with spans that do not touch each other's buffers."""
         words = list(map(methodcaller("span"), _WORD.finditer(text)))
+        # as in the published code: the share of the words that spans and their buffers take together
         count = max(1, int(self.share * len(words) / (self.span + 2 * self.buffer)))
         free = np.ones(len(words) - self.span + 1, bool)
         first: list[int] = []

@@ -56,6 +56,7 @@ EMPTY = "texts without code"
 def code_block(reply: str) -> str | None:
     """Return the longest code block of a reply; None if it has none."""
     blocks = [block for block in _BLOCK.findall(reply) if block.strip()]
+    # a model may quote a line of the code before it gives the whole
     return max(blocks, key=len).rstrip() if blocks else None
 
 
@@ -244,6 +245,7 @@ def conditioned(
     for prefix in prefixes:
         statistics = next(scored)
         starts, stops = statistics.offsets[:, 0], statistics.offsets[:, 1]
+        # -1 says that a token stands nowhere in the text
         if len(statistics) and (starts < 0).all():
             yield None
             continue

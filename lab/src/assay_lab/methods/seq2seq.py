@@ -98,6 +98,7 @@ class Seq2SeqModel:
             ModelError: a setting out of its range, or one prompt alone does not fit into memory.
         """
         decoding = Decoding(**how)
+        # the decoder begins with a start token, which takes one place
         room = min(decoding.max_new_tokens, self.context - 1)
         seeds = stream_seeds(decoding.seed, prompts)
         work = [
@@ -172,6 +173,7 @@ class Seq2SeqModel:
         frame = {self._padding, ends, start, _token(tokenizer, "bos_token_id", None)}
         results = []
         for pair, row in zip(batch, output.tolist(), strict=True):
+            # the first is the start token; padding stands behind the end of shorter outputs
             ids = without(row[1:], frame)
             text = str(tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
             results.append((pair.index, before_first(text, decoding.stop)))

@@ -237,6 +237,7 @@ def answered(
     Raises:
         ModelError: the model cannot be run.
     """
+    # each prompt so many times in a row
     repeated = list(chain.from_iterable(zip(*[prompts] * answers, strict=True)))
     sampled = generator.generate(
         repeated, max_new_tokens=settings.answer_tokens, temperature=settings.temperature, seed=seed
@@ -350,6 +351,7 @@ def _answer_ids(mapping: Mapping, answer: str) -> torch.Tensor:
 
 def _ids(tokenizer: PreTrainedTokenizerBase, text: str, longest: int) -> torch.Tensor:
     ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    # the end of a long text, which its continuation follows; an encoder cannot read nothing
     return torch.tensor(ids[-longest:] or [0], dtype=torch.int64)
 
 
@@ -398,7 +400,8 @@ def _perturbed(
     return list(_key_tokens_replaced(tuple(prompt or "" for prompt in prompts), settings, seed))
 
 
-@lru_cache(maxsize=2)  # labelled and judged texts: checkpoints of one run are audited one after the other, on the same
+# labelled and judged texts: checkpoints of one run are audited one after the other, on the same
+@lru_cache(maxsize=2)
 def _key_tokens_replaced(prompts: tuple[str, ...], settings: VeilProbeSettings, seed: int) -> tuple[str | None, ...]:
     """Return each prompt with its key tokens replaced, which does not depend on the audited model."""
     proxy = open_local(settings.proxy, dtype="float32", device=settings.device)
@@ -437,10 +440,12 @@ def prototypes(rows: Rows, truths: NDArray[np.bool_], *, seed: int) -> Prototype
     moved = rows[:, half:]
     significant[half:] = False
     if (varies := moved.std(0) > 0).any():
+        # a unit that never moves has no variance, and a t-test of it is no number
         p = ttest_ind(moved[truths][:, varies], moved[~truths][:, varies], equal_var=False).pvalue
         significant[half:][varies] = p < SIGNIFICANT
     table = _tensor(rows, significant)
     classes = [np.flatnonzero(~truths), np.flatnonzero(truths)]
+    # a class gives support and query, which share no text
     shots = [min(SHOTS, len(members) // 2) for members in classes]
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -11,7 +11,8 @@ from assay_lab.result_rows import column
 
 PICTURE = DOCS / "images" / "index-latency.svg"
 KINDS = {"lookup": "fingerprints → candidates", "trace": "text → ten matches, with vectors"}
-GREY = "#808080"  # reads on white and on black
+# reads on white and on black
+GREY = "#808080"
 
 
 def spec(results: list[dict[str, Any]]) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def machine(files: Mapping[str, File]) -> str:
     """On what it was measured; scripts may have run on different machines."""
     described = set()
     for file in files.values():
-        if "machine" not in file:  # a report that a command wrote, without the frame of an experiment
+        # a report that a command wrote, without the frame of an experiment
+        if "machine" not in file:
             continue
         on = file["machine"]
         described.add(

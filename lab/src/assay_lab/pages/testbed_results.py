@@ -99,7 +99,8 @@ def run(bench: Bench, names: list[str]) -> None:
     for planted in sorted((bench.out / "runs").glob("*/plant/members.jsonl")):
         folder, lines = planted.parents[1], planted.read_bytes()
         last = read_configuration(folder / CONFIGURATION).training.checkpoints[-1]
-        if not (folder / SCORES / f"epoch-{last}.parquet").exists():  # of an experiment that is not finished
+        # of an experiment that is not finished
+        if not (folder / SCORES / f"epoch-{last}.parquet").exists():
             continue
         record = RESULTS / "runs" / folder.name
         record.parent.mkdir(exist_ok=True)

@@ -155,7 +155,8 @@ def verdict_same_projects(file: File) -> str:
     rows = []
     for share in (0.1, 0.2, 0.0):
         for title, kind in kinds.items():
-            place = 0 if share else 1  # at λ = 0 a wrong verdict is a false alarm
+            # at λ = 0 a wrong verdict is a false alarm
+            place = 0 if share else 1
             values = [shown(cells[f"{way}, {kind}, n 50, λ {share:g}"][place]) for way in WAYS]
             rows.append([title, f"{share:g}" if share else "0: false alarms", *values])
     return table(["unseen text", "λ", *WAYS], rows)

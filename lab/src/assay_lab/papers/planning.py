@@ -69,6 +69,7 @@ def testbed_work(bench: Bench) -> Work:
     texts = members + judged + each.data.calibration_nonmembers + each.data.unseen
     checkpoints = 1 + len(each.training.checkpoints)
     return Work(
+        # every checkpoint, the untrained model among them, reads each text and each of its variants
         passes=len(bench.seeds) * texts * checkpoints * (1 + each.judging.variants),
         trained=len(bench.seeds) * members * each.training.epochs * (1 + each.mix.ratio),
         memory=each.training.method,
@@ -93,6 +94,7 @@ def kds_work(bench: Bench) -> Work:
     """Return the work of the trials: each set is read before and after a fine-tuning on it."""
     sizes = settings_of(bench)
     texts = sizes.n * len(sizes.shares) * sizes.subsets * max(1, len(bench.data))
+
     return Work(passes=4.0 * texts, trained=float(texts), memory="lora")
 
 
@@ -193,6 +195,7 @@ def planned_work(experiments: Sequence[Reproduction], bench: Bench) -> dict[str,
         models_of, work_of = OTHERS.get(experiment.full_name, (main_models, WORK.get(experiment.paper, testbed_work)))
         work = work_of(own)
         for model in models_of(own):
+            # experiments of one paper read the stored scores of each other: the largest counts, not the sum
             works[model] = max(works.get(model, work), work, key=attrgetter("passes"))
     return works
 
@@ -213,6 +216,7 @@ def billions_of(family: str, model: str) -> float | None:
     sizes = re.findall(r"(\d+(?:\.\d+)?)\s*([bm])\b", model.replace("_", "-"), re.IGNORECASE)
     if not sizes:
         return None
+    # the last one: a version such as 2.5 may stand before the size
     number, unit = sizes[-1]
     return float(number) / (1 if unit in "bB" else 1e3)
 
@@ -318,6 +322,7 @@ def costs_of(family: str, model: str, work: Work) -> tuple[str | Missing, ...]:
     counts = (f"{work.passes:,.0f}", f"{work.trained:,.0f}")
     if billions is None:
         return (UNKNOWN, UNKNOWN, UNKNOWN, *counts, UNKNOWN, UNKNOWN)
+    # a pass forward takes two operations a weight and token, one backward twice as many
     operations = billions * 1e9 * TOKENS * (2 * work.passes + 6 * work.trained)
     hours = [f"{operations / speed / 3600:.3g}" for speed in (ACCELERATOR, CORE * (os.cpu_count() or 1))]
     place = Path(model)

@@ -33,6 +33,7 @@ def rates(values: Mapping[str, np.ndarray], samples: list[Sample], splits: int) 
     flagged = {name: np.zeros((splits, len(ALPHAS))) for name in values}
     shares = {"calibration": CALIBRATION_SHARE, "judged": 1 - CALIBRATION_SHARE}
     for split in range(splits):
+        # by module: functions of one module are alike, and would make the judged ones look calibrated
         parts = split_by_group(samples, shares, seed=split)
         calibration = at_places(place, id_column(parts["calibration"]))
         judged = at_places(place, id_column(parts["judged"]))

@@ -110,6 +110,7 @@ def codec_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[st
     class Counting(MeasuredModel):
         def statistics(self, texts: Any) -> Any:  # noqa: ANN401  passed on
             counts["texts"] += len(texts)
+
             counts["tokens"] += sum(map(len, attributes(model.encoder.encode(texts), "ids")))
             return super().statistics(texts)
 
@@ -125,6 +126,7 @@ def dose_part(model: TransformersModel, samples: tuple[Sample, ...]) -> dict[str
     """Superiority, and share in the region of the highest unseen functions, by the number of times seen."""
     measured = MeasuredModel(model, samples)
     values = measured.scores("mid_pit", measured.samples)
+    # dose 0 is what the model never saw
     doses = np.array(column(attributes(samples, "metadata"), "dose"), int)
     unseen = values[doses == 0]
     allowance = FAMILIARITY * robust_spread(unseen)

@@ -113,6 +113,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
 
     def sparse(asked: Sequence[str]) -> csr_array:
         found = all_features(asked)
+        # the upper bits of a hash as the column: 2^24 columns hardly collide
         columns = (found.hashes >> np.uint64(HASH_BITS - 24)).astype(np.int32)
         values = rarity[parameter_indices(found, 1).weights]
         return csr_array(normalize(csr_array((values, columns, found.starts), shape=(len(asked), 1 << 24))))
@@ -121,7 +122,8 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
         documents = encode(texts)
 
         def of(asked: Sequence[str]) -> NDArray[np.float64]:
-            product = encode(asked) @ documents.T  # sparse and dense alike
+            # sparse and dense alike
+            product = encode(asked) @ documents.T
             return np.asarray(product.toarray() if issparse(product) else product, np.float64)
 
         return of
@@ -137,6 +139,7 @@ def similarities(texts: Sequence[str], encoder: BagEncoder) -> dict[str, Similar
 def recalls(found: NDArray[np.float64], own: Sequence[int], groups: Sequence[str]) -> dict[str, object]:
     """Recall@1, @10, @100 and MRR with their intervals; functions that tie share their ranks' mean."""
     right = found[np.arange(len(own)), own][:, None]
+    # ties: the mean of the ranks that they share
     rank = 1 + (found > right).sum(axis=1) + ((found == right).sum(axis=1) - 1) / 2
     values = np.column_stack([rank[:, None] <= RANKS, 1 / rank])
     estimates = grouped_bootstrap(

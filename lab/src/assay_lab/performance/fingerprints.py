@@ -73,6 +73,7 @@ def is_utf8(data: bytes) -> bool:
 def ways_and_sizes(texts: Sequence[str]) -> tuple[dict[str, Callable[[], object]], dict[str, int]]:
     """What is measured, by name, and how many bytes each reads."""
     total = sum(len(text.encode()) for text in texts)
+    # SHA-1 is slow, and a tenth of the corpus tells its rate
     few = texts[::10]
     canonical = [
         units for units in map(character_units, texts) if units.dtype == np.uint8 and len(units) >= CHARACTERS.k

@@ -96,6 +96,7 @@ def counted(model: TransformersModel) -> Iterator[list[int]]:
 
     def count(_: object, __: object, settings: dict[str, Any]) -> None:
         ids, mask = settings["input_ids"], settings.get("attention_mask")
+        # the mask covers the cached positions too: only those of this pass count
         given.append(ids.numel() if mask is None else int(mask[:, -ids.shape[1] :].sum()))
 
     hook = model.checkpoint.model.base_model.register_forward_pre_hook(count, with_kwargs=True)
@@ -121,6 +122,7 @@ def measured(name: str, workload: str, repeats: int) -> dict[str, object]:
         with counted(model) as given:
             written.append(run())
         positions[label], passes[label] = sum(given), len(given)
+    # a way that is faster and writes something else is no faster way
     if written[0] != written[1]:
         raise SystemExit(f"{name}, {workload}: the two ways write different texts")
     read = sum(map(len, work.prompts))

@@ -108,7 +108,8 @@ def answers_of(
 ) -> tuple[list[Documents], list[float]]:
     """Return the answers and the seconds of each."""
     answers, seconds = [], []
-    search(vectors[0])  # what is compiled or mapped at the first call does not count
+    # what is compiled or mapped at the first call does not count
+    search(vectors[0])
     for query in vectors:
         began = time.thread_time()
         answers.append(search(query))
@@ -131,6 +132,7 @@ def measured(index: VectorIndex, by_kind: dict[str, Float32Array]) -> Iterator[d
         return
     for kind, own in by_kind.items():
         truth = [index.search(query, NEAREST, exact=True)[0] for query in own]
+        # without its graph the index compares by signs
         index.graph = None
         answers, seconds = answers_of(first, own)
         index.graph = graph

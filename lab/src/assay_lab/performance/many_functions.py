@@ -65,6 +65,7 @@ def functions(count: int, originals: list[Function], seed: int = 0) -> Iterator[
     for number in range(len(order), count):
         which = number % len(order)
         original = order[which]
+        # parsed once for all copies of a function
         if which not in droppable:
             droppable[which] = single_lines(original.text)
         text = mutated(original.text, droppable[which], draw)

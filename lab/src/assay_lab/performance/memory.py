@@ -34,6 +34,7 @@ def growth(way: str, vocabulary: int) -> dict[str, float]:
     source = "".join(islice(library_sources(), 8)).encode("ascii", "replace").decode()
     texts = [source[start : start + LENGTH] for start in range(0, TEXTS * LENGTH, LENGTH)]
     run = {"assay": of_assay, "bare": bare, "full log-softmax": full_log_softmax}[way]
+    # once before the mark: what is loaded at the first run is no cost of a batch
     run(model, [texts[0][:8]])
     with PeakMemory() as peak:
         start = time.perf_counter()
@@ -57,6 +58,7 @@ def full_log_softmax(model: TransformersModel, texts: list[str]) -> None:
     """The statistics by their definitions, over all logits at once."""
     logits, targets = _logits(model, texts)
     log_chances = logits.float().log_softmax(-1)
+    # the naive way at its best: only one array of that size more than it must have
     del logits
     own = log_chances.gather(-1, targets[..., None])
     (log_chances > own).sum(-1).add(1).cpu()

@@ -85,6 +85,7 @@ def generated(model: TransformersModel, batch: Sequence[Prompt]) -> list[tuple[i
     ids = torch.zeros((len(batch), width), dtype=torch.int64)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(batch):
+        # padding on the left, since generation goes on at the right end
         ids[row, width - len(prompt.ids) :] = torch.tensor(prompt.ids)
         mask[row, width - len(prompt.ids) :] = 1
     network: Any = model.checkpoint.model
@@ -144,6 +145,7 @@ def measured(case: Case, repeats: int) -> dict[str, object]:
     compared = ways(model, texts, case)
     values = {way: run() for way, run in compared.items()}
     for way, found in values.items():
+        # a way that gives other values is not compared for speed
         np.testing.assert_allclose(found, values["assay"], rtol=1e-12, err_msg=f"{way}, {case}")
     seconds = interleaved(compared, repeats)
     return {

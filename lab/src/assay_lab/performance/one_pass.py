@@ -70,6 +70,7 @@ def one_by_one(prepared: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
     """Ids of each text of the batches, int64 [1, length], without padding."""
     alone: list[Tensor] = []
     for ids, mask in prepared:
+        # a view of the same ids without their padding
         alone += [row[None, : int(own.sum())] for row, own in zip(ids, mask, strict=True)]
     return alone
 

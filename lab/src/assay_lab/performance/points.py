@@ -35,13 +35,15 @@ BATCH = 16
 
 def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: int) -> dict[str, object]:
     """Files into points, and each part of them weighed."""
-    from assay_qdrant.points import INDEX_BITS, VECTOR, first_number, indices_of, point_of  # the plug-in is optional
+    # the plug-in is optional
+    from assay_qdrant.points import INDEX_BITS, VECTOR, first_number, indices_of, point_of
 
     settings = IndexSettings(CorpusSettings(exclude=NOT_LIBRARY, granularity=granularity))
     (source,) = open_sources([str(corpus)], CorpusSettings(form="folder", exclude=settings.corpus.exclude))
     entries = [entry for entry in source.files() if isinstance(entry, Entry) and entry.path.endswith(".py")]
     work = iter([(source.name, entry, None) for entry in entries[::every]])
-    read_entries([(source.name, entries[0], None)], settings, encoder)  # what is compiled at first use is compiled
+    # what is compiled at first use is compiled
+    read_entries([(source.name, entries[0], None)], settings, encoder)
     reading = 0.0
     read: list[FileRead] = []
     while batch := list(islice(work, BATCH)):
@@ -62,6 +64,7 @@ def measured(corpus: Path, granularity: Granularity, encoder: Encoder, every: in
     hashes_of: list[NDArray[np.uint64]] = []
     for hashes in chain.from_iterable(attributes(read, "hashes")):
         hashes_of += map(np.unique, hashes.values())
+    # two fingerprints with one sparse index are taken for each other by the server
     distinct = np.unique(np.concatenate(hashes_of))
     payloads = [point.payload or {} for point in points]
     dense = [point.vector[VECTOR] for point in points if isinstance(point.vector, dict)]

@@ -35,7 +35,8 @@ def scores_of(model: TransformersModel, samples: list[Sample]) -> dict[str, Floa
 
 def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
     """Scores of a quantised model beside those of the same model in float32."""
-    from assay_lab.gguf_export import export_gguf  # gguf is optional, and the list needs no extra
+    # gguf is optional, and the list needs no extra
+    from assay_lab.gguf_export import export_gguf
 
     most, formats = scale
     samples = list(known_dose_functions().samples)
@@ -49,6 +50,7 @@ def run(scale: tuple[int, tuple[str, ...]], seed: int, data: Data) -> Result:
         for kind in formats:
             target = Path(folder) / f"{kind}.gguf"
             path = export_gguf(original.model, original.tokenizer, path=target, quantization=kind)
+            # the tokenizer of the original, so that only the weights differ
             loaded = replace(load_checkpoint(str(path)), tokenizer=original.tokenizer)
             for score, numbers in scores_of(TransformersModel(loaded), samples).items():
                 reference = exact[score]

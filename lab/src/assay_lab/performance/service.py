@@ -48,6 +48,7 @@ def question(text: str, chance: random.Random) -> str:
     first = chance.randrange(max(1, len(lines) - LINES))
     part = lines[first : first + LINES]
     if chance.random() < UNKNOWN:
+        # as long as a question with an answer, and in no document
         part = [line[::-1] for line in part]
     return "\n".join(part)
 

@@ -96,6 +96,7 @@ def before_change(model: TransformersModel, texts: Sequence[str], rename: Extent
         for ids in others:
             length = min(len(own), len(ids))
             differing = np.flatnonzero(own[:length] != ids[:length])
+            # keys and values of the original serve a variant up to its first other token
             shared += int(differing[0]) if len(differing) else length
             total += len(ids)
     return shared / total

@@ -75,6 +75,7 @@ def library_texts(count: int, *, shortest: int = 200, longest: int = 1000) -> li
     found: dict[str, None] = {}
     for function in library_functions(root, paths):
         if len(function.text) >= shortest:
+            # a dict keeps the order and drops what is cut to the same text
             found.setdefault(function.text[:longest])
         if len(found) == count:
             return list(found)

@@ -101,6 +101,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
         queries = encoder.encode(list(map(alter, texts)))
         truth = [np.argsort(-(vectors @ query), kind="stable")[:NEAREST] for query in queries]
         for share in SHARES:
+            # the least number would compare more than the share of a small index
             with patch.multiple(vector_file, LEAST_COMPARED=NEAREST, COMPARED_SHARE=share):
                 figures = measured(queries, nearest, sources=sources, truth=truth)
             rows.append(about | {"queries": kind, "compared": share, **figures})

@@ -185,8 +185,10 @@ def planted(run: AgentRun, task: GoldTask, shown: GoldTask, plant: Plant, chance
     """Return the run with one further step that shows a patch, before the agent wrote a line of it itself."""
     patch = shown.tests if plant.channel == "the tests" else shown.fix
     lines = patch.lines or tuple(patch.words)
+    # behind that step the agent could have read its own lines
     written = (number for number, step in enumerate(run.steps) if any(map(step.typed.__contains__, lines)))
     place = chance.randrange(max(1, next(written, len(run.steps))))
+    # a stranger's patch is shown as one of this repository, so that the command says nothing
     command, output = plant.show(replace(shown, repository=task.repository), chance)
     step = Step(f"planted at {place}", tool="bash", arguments={"command": command}, output=output)
     return replace(run, steps=(*run.steps[:place], step, *run.steps[place:]))
@@ -238,6 +240,7 @@ def run(scale: Scale, seed: int, data: Data) -> Result:
     rows: list[dict[str, object]] = []
     for group, chosen in groups.items():
         accused = [task.id for agent_run, task in chosen if is_reader(judge_run(agent_run, "", task))]
+        # none accused of few runs still leaves room: the upper end says how much
         high = wilson(len(accused), len(chosen)).high
         row = {"tasks": group, "form": "as recorded", "planted": 0, "strangers": len(chosen), "accused": len(accused)}
         rows.append({**row, "accused_at_most": high})
@@ -256,6 +259,7 @@ def deletions(pairs: Iterable[tuple[AgentRun, GoldTask]]) -> Iterator[tuple[Agen
         reverse = reversed_patch(task.patch)
         fix = items_of(reverse)
         if fix.deleted:
+            # the other way round the old text is the fix, which a real run has read as a file of the repository
             steps = tuple(step for step in agent_run.steps if not fix.shown(step.output))
             yield replace(agent_run, submission=reverse, steps=steps), replace(task, patch=reverse)
 

@@ -56,7 +56,8 @@ def joined(text: str, language: str, _: int) -> str:
         return _in_blocks(text, _joined_row)
     lines = list(filter(None, map(str.strip, strip_comments(text, language).splitlines())))
     if any(map(methodcaller("startswith", "#"), lines)):
-        return ""  # a directive ends with its line
+        # a directive ends with its line
+        return ""
     if language == "go":
         # where Go ends a statement with a line, a semicolon keeps it apart from the next one
         for at, (line, after) in enumerate(pairwise([*lines, "}"])):
@@ -199,6 +200,7 @@ def _in_blocks(text: str, change: Callable[[list[str]], list[str]]) -> str:
             if isinstance(block, list):
                 rows += _simple_rows(block)
     lines = text.splitlines()
+    # from the end, so that line numbers before stay right
     for row in sorted(rows, key=lambda row: row[0].lineno, reverse=True):
         first, indent = row[0].lineno, " " * row[0].col_offset
         pieces = [ast.get_source_segment(text, statement) or "" for statement in row]
@@ -213,6 +215,7 @@ def _simple_rows(block: list[ast.stmt]) -> list[list[ast.stmt]]:
         is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if hasattr(statement, "body") or isinstance(statement, ast.Match) or is_docstring:
             rows.append([])
+        # two statements in one line cannot be exchanged line by line
         elif not rows[-1] or statement.lineno > (rows[-1][-1].end_lineno or 0):
             rows[-1].append(statement)
     return [row for row in rows if len(row) > 1]

@@ -108,6 +108,7 @@ def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int],
         table = rates.table_for("python", documents=len(index), encoder_digest=index.encoder_digest)
         assert table is not None
         boilerplate = boilerplate_of(index.profile)
+        # near-duplicates of the library are no unrelated code
         own = [function for function in fresh if not nearest(function, index, boilerplate)[1]]
         inside = index.documents(random.Random(1).sample(index.ids(), min(most // 2, len(index))))  # noqa: S311  no secret
         functions = [
@@ -217,6 +218,7 @@ class Calibrated:
     def surest(self, text: str) -> tuple[float, ...]:
         """Return the largest confidence of any candidate in each of the ways of `BY`."""
         candidates, units = self.candidates(text)
+        # NaN is the cosine of a document that no vector found
         without = replace(candidates, cosines=np.full(len(candidates.documents), np.nan))
         shares_nothing = np.ones(len(candidates.documents), np.bool_)
         for overlap in candidates.overlaps:
@@ -270,7 +272,8 @@ def renamed(text: str, draw: random.Random) -> str:
     new = {}
     for name in sorted(set(re.findall(r"[A-Za-z_]\w*", text))):
         new[name] = f"{draw.choice('qxz')}{draw.randrange(10**6)}"
-        if name in KEPT:  # it has drawn all the same
+        # it has drawn all the same
+        if name in KEPT:
             new[name] = name
     return re.sub(r"[A-Za-z_]\w*", lambda hit: new[hit[0]], text)
 
@@ -303,6 +306,7 @@ def measured(
         names[name] = attributes(group, "name")
     with index_of(folder / "measured", of_group[0], encoder) as index:
         calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
+
     (table,) = calibration.tables
     with index_of(folder / "checked", of_group[2], encoder) as index:
         boilerplate = boilerplate_of(index.profile)
@@ -326,6 +330,7 @@ def of_all_lengths(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, obje
         total = sum(column(own, "n"))
         reaching = {}
         for level in map(str, LEVELS):
+            # a row holds a share of its n, and so a whole count
             count = sum(round(row["at_least"][level]["value"] * row["n"]) for row in own)
             reaching[level] = with_ends(wilson(count, total))
         yield {"queries": "unrelated", "lines": "all", "by": by, "n": total, "at_least": reaching}

@@ -104,6 +104,7 @@ def _nearest(texts: Sequence[str], language: str, count: int) -> list[Pair]:
         own = shingles(text, cache)
         shared = index.shared(own)
         likeness = shared / np.maximum(1, index.sizes + len(own) - shared)
+        # a text is not its own neighbour
         likeness[at] = -1
         pairs.append({"query": text, "document": texts[int(likeness.argmax())], "language": language})
     return pairs
@@ -153,6 +154,7 @@ def order_within(values: Float64Array, pairs: Sequence[Pair], weights: Float64Ar
         rows = names == name
         is_leaked, weight = leaked[rows], weights[rows]
         if number := float(weight[is_leaked].sum() * weight[~is_leaked].sum()):
+            # a benchmark counts by its pairs of a leaked and an unleaked text
             compared.append(number)
             areas.append(auroc(values[rows], is_leaked, weight))
     if not areas:

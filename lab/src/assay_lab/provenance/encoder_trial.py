@@ -81,7 +81,8 @@ class Remembering:
 
 def cost(encoder: Encoder, documents: Sequence[Document]) -> float:
     """Return the milliseconds of processor time for the vectors of a document."""
-    document_vectors(encoder, [documents[0].text])  # what is compiled or loaded at the first call does not count
+    # what is compiled or loaded at the first call does not count
+    document_vectors(encoder, [documents[0].text])
     began = time.process_time()
     document_vectors(encoder, text_column(documents))
     return 1e3 * (time.process_time() - began) / len(documents)

@@ -107,7 +107,8 @@ def cases_of(archive: Path) -> Iterator[Case]:
 def kind_of(where: PurePosixPath, raw: bytes) -> str:
     """Return in which way a file may state a licence; nothing if it does not."""
     text = raw[:12_000].decode("utf-8", "replace")
-    if len(where.parts) <= 2:  # the folder of the package, and a file in it
+    # the folder of the package, and a file in it
+    if len(where.parts) <= 2:
         is_metadata = is_manifest(str(where)) or where.name in {"METADATA", "PKG-INFO"}
         if is_metadata and re.search("licen[cs]e", text, re.IGNORECASE):
             return "manifest"

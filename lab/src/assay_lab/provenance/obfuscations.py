@@ -140,6 +140,7 @@ def _python_loops(text: str) -> str:
     lines, steps = [], list[tuple[int, str]]()
     for line in [*text.splitlines(), "end"]:
         width = len(indent_of(line).expandtabs(4))
+        # at a line that is no deeper than the head of a loop, the loop has ended: its step comes before
         while line.strip() and steps and width <= steps[-1][0]:
             lines.append(steps.pop()[1])
         head = _HEAD.fullmatch(line)

@@ -114,7 +114,8 @@ def independent(texts: Sequence[str], language: str) -> list[str]:
     codes = [strip_comments(text, language) for text in texts]
     runs, words = list(map(_runs_of_lines, codes)), list(map(_words, codes))
     shapes = list(map(_runs_without_names, codes))
-    if len(texts) < STUDENTS[0]:  # few tell nothing about what is rare
+    # few tell nothing about what is rare
+    if len(texts) < STUDENTS[0]:
         rare_runs, rare_words = set[str]().union(*runs), set[str]()
     else:
         rare_runs, rare_words = _of_two(runs), _of_two(words)
@@ -253,6 +254,7 @@ def by_assay(sets: Sequence[ProgramSet]) -> list[np.ndarray]:
         matrix[np.ix_(numbers, numbers)] = result.evidence.scores
         for group in result.identical:
             same = list(map(int, group))
+            # identical programs are named apart, and are the surest copies
             matrix[np.ix_(same, same)] = np.inf
         matrices.append(np.nan_to_num(matrix + matrix.T, posinf=1e9))
     return matrices
@@ -312,6 +314,7 @@ def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[s
 def course_row(tasks: Tasks, language: str, number: int, seed: int) -> dict[str, object]:
     """Return how many courses are quiet, and which copies stand out."""
     counts = Counter[str]()
+    # a way that was never found is printed as 0
     ways = Counter(dict.fromkeys((*WAYS, "false"), 0))
     for at in range(number):
         draw = seeded_random(seed, f"course {language} {at}")
@@ -363,6 +366,7 @@ def _ways(students: Sequence[Sequence[str]], language: str, draw: random.Random)
         copied = [disguised(text, kind, language, seed=draw.randrange(1000)) for text in students[at]]
         if way == "one task":
             copied[1:] = students[-1 - at][1:]
+        # those who copy are the last students, those they copy from the first ones
         texts[-1 - at] = "\n".join(copied)
         expected[f"{at:03}", f"{len(texts) - 1 - at:03}"] = way
     pairs = _named_pairs(compared(texts, language))

@@ -116,6 +116,7 @@ def apart(documents: Sequence[Document], searched: Sequence[Document]) -> list[D
     kept = []
     for document in documents:
         own = shingles(document.text, codes)
+        # containment in the smaller text: a copied part of a long function counts
         smaller = np.maximum(np.minimum(index.sizes, len(own)), 1)
         if not (index.shared(own) >= NEAR * smaller).any():
             kept.append(document)

@@ -95,6 +95,7 @@ def verdict(tables: list[ValueTable]) -> str:
     for table in tables:
         for row in table.rows:
             values = [value.value for value in row.values if isinstance(value, Estimate)]
+            # a candidate without a value in a table counts as below
             differences[row.name].append(min(values, default=-1.0))
     least = map_values(min, differences)
     above = [name for name in least if least[name] > 0]

@@ -132,6 +132,7 @@ def evidence_on_draw(draw: GridDraw) -> Evidence:
     )
     audited, groups = (texts.values, texts.unseen), (draw.groups, draw.unseen_groups)
     values, unseen = {DECLARED: draw.control[0]}, {DECLARED: draw.control[1]}
+    # the control saw neither set: what it flags is the difference between the texts themselves
     saw_neither = ControlScores("control", values, unseen)
     form = None
     if draw.samples[0]:
@@ -198,6 +199,7 @@ def flagged_alone(draw: GridDraw) -> Verdict:
     if (~np.isnan(unseen)).sum() < MINIMUM_UNSEEN:
         return Verdict.CANNOT_TELL
     p_values = conformal_p_values(draw.scores[DECLARED], unseen)
+    # under the null a text is flagged at 5 %; the test asks whether more of them are
     return called(flag_rate(p_values, groups=draw.groups, unseen=len(unseen)).p_value <= 0.05)  # noqa: PLR2004
 
 
@@ -207,6 +209,7 @@ def dataset_inference(draw: GridDraw) -> Verdict:
     names = list(filter(draw.scores.__contains__, one_pass()))
     features = np.column_stack([np.concatenate([draw.scores[name], draw.unseen[name]]) for name in names])
     suspect = np.arange(len(features)) < len(draw.groups)
+    # the weights are learned on one half and tested on the other (LLM Dataset Inference, arXiv:2406.06443)
     fitted = half_of(suspect, draw.seed)
     values, rest = projected(features, suspect, fitted), ~fitted
     return called(welch(values[suspect & rest], values[~suspect & rest]) < 0.1)  # noqa: PLR2004

@@ -94,6 +94,7 @@ def kinds_of(bench: Bench) -> tuple[HalvedKind, ...]:
     """
     need = 2 * SIZES[bench.scale]
     texts = given_texts(bench) if bench.data else by_project(drawable_functions())
+    # the name breaks ties, so that the choice does not depend on the order of reading
     largest = sorted((name for name in texts if len(texts[name]) >= need), key=lambda name: (-len(texts[name]), name))
     if len(largest) < 3:  # noqa: PLR2004  two can be ordered in one way by chance
         raise DataError(f"{len(largest)} kinds with {need} texts; expected at least 3, from --data NAME=PATH")

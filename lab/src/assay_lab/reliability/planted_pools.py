@@ -269,6 +269,7 @@ def of_projects(
 ) -> dict[str, list[Sample]]:
     """Return project → its functions of a fitting length, in a random order."""
     by_project: defaultdict[str, list[Sample]] = defaultdict(list)
+    # an array of objects: numpy would make a table of texts out of samples
     for sample in random.permutation(np.array(functions, object)):
         if settings.characters[0] <= len(sample.text) <= settings.characters[1]:
             by_project[sample.group or sample.id].append(sample)
@@ -364,6 +365,7 @@ def scored_pool(folder: Path, pool: PlantedPool, *, context: bool = True, cache:
     scorer = open_local(pool.model)
     with nullcontext() if cache is None else StatisticsCache(cache / "statistics.sqlite") as statistics:
         measured = MeasuredModel(scorer, samples, cache=statistics)
+        # bound to the weights, so that values of another training are never read
         origins = dict.fromkeys((*measured.one_pass_scores, CONTEXT_CHANGE), scorer.digest)
         columns = current_scores(path, ids, origins)
         missing = without(measured.one_pass_scores, columns)
@@ -402,7 +404,9 @@ def context_column(measured: MeasuredModel, samples: Sequence[Sample]) -> Float6
     column = np.full(len(samples), np.nan)
     labels = np.array(label_column(samples), object)
     for role in dict.fromkeys(labels.tolist()):
+        # CoDeC compares nothing with unseen text, which only calibrates the other methods
         if role != "unseen":
             chosen = list(compress(samples, labels == role))
+            # context from the own set: memorised text is disturbed by it (CoDeC, arXiv:2510.27055)
             column[labels == role] = context_changes(DatasetInputs(chosen, (), measured), chosen, 1)
     return column

@@ -187,6 +187,7 @@ def pool_settings_of(bench: Bench) -> PoolSettings:
             raise DataError(f"--data {name}={folder}: no such folder; expected a folder of packages")
     settings = scales[bench.scale]
     if SOURCES in bench.data:
+        # a folder of packages gives texts enough for the largest cells
         is_enlarged = scales is SCALES and bench.scale == "full"
         settings = FOR_EVERY_CELL if is_enlarged else replace(settings, fresh=True)
     if base == BASE_MODEL:

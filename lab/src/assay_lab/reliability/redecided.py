@@ -169,6 +169,7 @@ def store(stored: StoredPools, folder: Path) -> None:
     }
     for name, pool in stored.own.items():
         column = np.full(len(samples), np.nan)
+        # the pools of packages and of the library share one table: each model has values for its own rows alone
         column[is_library == (name in OF_LIBRARY)] = pool.scores[DECLARED]
         columns[name] = pa.array(column, from_pandas=True)
     blind = {f"{plant}|{kind}": described(baseline) for (plant, kind), baseline in stored.blind.items()}

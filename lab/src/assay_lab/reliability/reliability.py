@@ -126,6 +126,7 @@ def reliability(bench: Bench) -> Finding:
     Raises:
         DataError: the pools are too small for any benchmark.
     """
+    # one half of the seeds chooses and the other confirms, so two are needed
     seeds = bench.seeds if len(bench.seeds) > 1 else (bench.seeds[0], bench.seeds[0] + 1)
     half = len(seeds) // 2
     records: list[GridRecord] = []
@@ -183,7 +184,8 @@ def sources_of(own: Mapping[str, PlantedPool], seed: int) -> Iterator[tuple[str,
                 # its own pool has no texts of another project, so those of the base model stand for them
                 sources = Sources(pool=pool, others=own[BASE], role="clean", controls=(control, own[CONTROLS[BASE]]))
             if not len(sources.others.places(sources.role)) or (plant == BASE and role == "sibling"):
-                continue  # no project was trained on
+                # no project was trained on
+                continue
             if kind == COVERED and len(pool.places("unseen")) < FEWEST_UNSEEN:
                 continue
             yield plant, kind, sources
@@ -192,6 +194,7 @@ def sources_of(own: Mapping[str, PlantedPool], seed: int) -> Iterator[tuple[str,
 def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
     """Return a pool in which half of the siblings calibrate, with the members of their projects alone."""
     siblings = np.random.default_rng(seed).permutation(pool.places("sibling"))
+    # half of the siblings calibrate, the other half are the clean part of the benchmarks
     calibrating = set(siblings[: len(siblings) // 2].tolist())
     projects = set(group_column(at_places(pool.samples, calibrating)))
 
@@ -209,9 +212,11 @@ def covered_pool(pool: PlantedPool, seed: int) -> PlantedPool:
 def grid_cells(plant: str, kind: str, sources: "Sources") -> Iterator[GridCell]:
     """Yield the cells that the pools have enough texts for."""
     members, others = len(sources.pool.places("member")), len(sources.others.places(sources.role))
+
     shares = SHARES if kind in (PLANTED, COVERED) and plant != BASE else (0.0,)
     for n, share in product(SIZES, shares):
         seen = round(share * n)
+        # a share that rounds to no text would be a clean benchmark under a wrong name
         if seen <= members and n - seen <= others and (share == 0 or seen):
             yield GridCell(plant=plant, kind=kind, n=n, share=share)
 
@@ -291,6 +296,7 @@ def best_threshold_of(records: Sequence[GridRecord], name: str) -> float:
     candidates = np.unique(values[~np.isnan(values)])
     if not len(candidates):
         return float("inf")
+    # a NaN is above no candidate, and so counts as "not contaminated" here; with_thresholds gives it no verdict
     right = [float(weights[(values > candidate) == truths].sum()) for candidate in candidates]
     return float(candidates[int(np.argmax(right))])
 
@@ -309,6 +315,7 @@ def outcome(record: GridRecord, name: str) -> str:
     verdict = record.verdicts[name]
     if verdict is Verdict.CANNOT_TELL:
         return "open"
+    # "familiar" and "contaminated" are both right where a part was trained on
     is_right = (verdict is not Verdict.NO_EVIDENCE) == (record.cell.share > 0)
     return "right" if is_right else "wrong"
 

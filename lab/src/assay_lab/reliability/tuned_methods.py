@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from assay.codec import decode, encode
 from assay.evaluation import MeanGradient
 from assay.files import write_json
 from assay.leakage import GradientGate, MeasuredModel, TuningOptions
@@ -37,7 +38,8 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
     ids = id_column(samples), id_column(unseen)
     names = attributes(tuned_requests(), "name")
     path = folder / f"{combined([scorer.digest, list(ids), names])[:16]}.json"
-    values: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    # through the codec, because a method without a value gives NaN, which JSON does not have
+    values = decode(dict[str, float], json.loads(path.read_text("utf-8"))) if path.exists() else {}
     if values.keys() >= {*names, GATE}:
         return values
     # rate and gradient of the unseen text are those of all draws of the pool
@@ -50,7 +52,7 @@ def tuned_values(model: str, samples: Sequence[Sample], unseen: Sequence[Sample]
         gate = GradientGate(model_of_draw.mean_gradient(samples), of_unseen)
         values[GATE] = float(gate.is_open)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, values)
+    write_json(path, encode(values))
     return values
 
 

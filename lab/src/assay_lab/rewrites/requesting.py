@@ -184,7 +184,8 @@ def _all_replies(
             # one local model is in memory at a time
             generator = _opened(model, request.settings, limits=limits, store=store)
             replies[name] = rewritten_by(generator, samples, request=request.rewriting, progress=report)
-        sent: SpendingMeter | None = getattr(generator.model, "meter", None)  # of a model behind a server
+        # of a model behind a server
+        sent: SpendingMeter | None = getattr(generator.model, "meter", None)
         models[name] = {"model": model, "digest": generator.digest} | _spending(name, sent, limits)
         if sent is not None:
             limits = limits.after(sent.requests, sent.tokens)

@@ -97,7 +97,8 @@ def rewritten_by(
         prompts = [prompt_for(samples[place]) for place in places]
         fits = _that_fit(generator, prompts, tokens)
         replies |= dict.fromkeys(compress(places, map(not_, fits)), Rejected(RemovalRule.TOO_LONG))
-        if not any(fits):  # a model refuses a reply that is longer than its context, even where no prompt asks for one
+        # a model refuses a reply that is longer than its context, even where no prompt asks for one
+        if not any(fits):
             continue
         answers = generator.generate(
             list(compress(prompts, fits)),

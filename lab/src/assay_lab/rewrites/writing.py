@@ -71,7 +71,8 @@ def check_settings_of_set(folder: Path, settings: Mapping[str, object]) -> None:
     try:
         before = parse_json((folder / MANIFEST).read_text("utf-8"))["settings"]
     except (OSError, ValueError, KeyError, TypeError):
-        return  # nothing finished here
+        # nothing finished here
+        return
     expected = parse_json(json.dumps(settings))
     differing = sorted(name for name in expected if not isinstance(before, dict) or before.get(name) != expected[name])
     if differing:

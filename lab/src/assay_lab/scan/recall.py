@@ -178,7 +178,8 @@ def injected_tasks(name: str, data: Data) -> Iterator[tuple[ScannedTask, Injecte
     for sample in read_dataset(name, DataSelection(repeated="number", data=str(data[name]))).samples:
         task = task_of(sample, name)
         parts = {part.name: part.text for part in task.parts}
-        if "patch" in parts:  # as it is published, with the names of its files
+        # as it is published, with the names of its files
+        if "patch" in parts:
             parts["patch"] = str(sample.metadata.get("patch") or sample.metadata.get("bug_patch"))
         yield task, InjectedTask(sample.language or "", parts, others.get(re.sub(r"\D", "", task.id), ()))
 

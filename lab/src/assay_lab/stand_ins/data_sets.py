@@ -291,4 +291,5 @@ def lay_down(home: Path) -> None:
     lay_models(mark(home / "hub"))
     lay_tables(mark(home / "datasets"))
     lay_folders(mark(home / DATA))
-    mark(home)  # the last: a home that has it is complete
+    # the last: a home that has it is complete
+    mark(home)

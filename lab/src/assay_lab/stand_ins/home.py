@@ -26,7 +26,8 @@ def is_marked(place: str | Path) -> bool:
     path = Path(place).absolute()
     if not path.exists():
         return False
-    real = path.resolve()  # a link has other folders above it than what it leads to
+    # a link has other folders above it than what it leads to
+    real = path.resolve()
     return any((folder / MARKER).is_file() for folder in (path, *path.parents, real, *real.parents))
 
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from assay.errors import DataError, ScoreError, plain_reason
 from assay.files import parse_json
@@ -182,8 +182,7 @@ def configuration_from(values: object, source: str) -> Configuration:
     Raises:
         DataError: an unknown key, a value of the wrong kind, or values that contradict each other.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # noqa: PLC0415  slow to import
-
+    # not by decorators, because `TrainingSettings` is the product's, which has no pydantic
     strict = with_config(ConfigDict(extra="forbid"))
     for part in (PlantSettings, GeneralTextSettings, TrainingSettings, EvaluationSettings, Configuration):
         strict(part)
@@ -295,6 +294,7 @@ def scale(name: str) -> tuple[Configuration, ...]:
     if name not in SCALES:
         raise DataError(f"scale {name!r}: expected one of {', '.join(SCALES)}, or a configuration file (.toml, .json)")
     folder = files("assay_lab.testbed").joinpath("scales")
+    # "full.toml" and "full-MODEL.toml" are of the scale full
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.split(".")[0].split("-")[0] == name)
     return tuple(configuration_from(tomllib.loads(folder.joinpath(n).read_text("utf-8")), n) for n in names)
 

@@ -96,6 +96,7 @@ def _loss_figures(losses: Sequence[Mapping[str, float]]) -> list[Figure]:
     if not losses:
         return []
     step = max(1, len(losses) // SHORT)
+    # the last one in any case: it is where the training ended
     shown = [*losses[::step], losses[-1]]
     points = {entry["epoch"]: Estimate(entry["loss"], math.nan, math.nan) for entry in shown}
     return [

@@ -78,6 +78,7 @@ def sample_detectors() -> Mapping[str, ComparedDetector]:
     for name, detector in DETECTORS.items():
         if detector.kind != "dataset" and detector.positive == MEMBER:
             presets = [f"{name}:{parameters}" for parameters in PRESETS.get(name, ())]
+            # a preset has the definition of its detector; the parameters stand in its name alone
             compared |= {column: ComparedDetector(column, detector) for column in (name, *presets)}
     return compared
 

@@ -102,6 +102,7 @@ def judged(
             notes.append(f"No {view} view: a class is empty.")
             continue
         for epoch, values in scored.items():
+            # at epoch 0 scores that compare two models have no column
             mask = among(detectors, "name", values)
             judged_cells += cells(
                 planted, values, mask, epoch=epoch, view=view, kept=kept, ties=configuration.judging.ties, **draws
@@ -160,6 +161,7 @@ def checkpoint_scores(
                 cache=cache,
                 progress=progress,
             )
+
             cache.clear(models["target"].digest if epoch else None)
         write_scores(path, ids, values=values, origins=mapped(origins.__getitem__, values))
     return mapped(values.__getitem__, attributes(compared, "name"))
@@ -180,6 +182,7 @@ def origins_of(
         "target": models["target"].digest,
         "frequencies": [table.tokenizer_digest, hashlib.sha256(table.counts.tobytes()).hexdigest()],
         "variants": judging.variants,
+        # only scores over variants depend on the source of names, see below
         "names": None,
         "unseen_one_pass": judging.unseen_one_pass,
         "seed": configuration.seed,
@@ -250,6 +253,7 @@ def values_of(
     skipped = (part_column(planted.samples) == "unseen") & judging.unseen_one_pass
     values = {detector.name: np.full(len(planted.samples), np.nan) for detector in detectors}
     one_pass = among(detectors, "request.definition.passes", (1,))
+    # `unseen_one_pass`: texts that only measure false positives get no variants, which cost most of the time
     for mask, requested in ((~skipped, detectors), (skipped, one_pass)):
         if mask.any() and requested:
             samples = list(compress(planted.samples, mask))
@@ -309,10 +313,12 @@ def passes_filter(base: ScoreColumns) -> NDArray[np.bool_] | None:
     Returns:
         bool [texts]; a text without variants does not pass. None where the base model was not scored.
     """
+    # a run may have the filter's score with several numbers of variants: the paper's filter has the largest
     name = max((n for n in base if n.split(":")[0] == FILTER), key=_variants_of, default=None)
     if name is None:
         return None
-    return base[name] < 0  # NaN is not below 0
+    # NaN is not below 0
+    return base[name] < 0
 
 
 def filter_verdicts(

@@ -81,6 +81,7 @@ def cells(
                 recall=quality.macro_recall,
                 f1=quality.macro_f1,
             )
+        # texts that calibrate are not judged by themselves
         is_clean, is_member = kept & np.isin(part, ("nonmember", "unseen")), kept & (part == "member")
         if detector.rule is not None and threshold is not None:
             scored = is_clean & ~np.isnan(column)
@@ -136,6 +137,7 @@ def contests(
         if candidate not in values or rival not in values:
             continue
         first, second = values[candidate][judged], values[rival][judged]
+        # an AUROC needs both classes among the texts that both can score
         both = ~(np.isnan(first) | np.isnan(second))
         if truths[both].all() or not truths[both].any():
             continue

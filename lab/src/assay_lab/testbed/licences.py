@@ -42,6 +42,7 @@ def is_permissive(expression: str) -> bool:
 
     An exception after WITH only grants more than the licence itself does, so it does not count.
     """
+    # an exception, as in "WITH Classpath-exception-2.0", only adds permissions
     without_exceptions = re.sub(r"\bWITH\s+\S+", "", expression)
     named = without(re.findall(r"[\w.+-]+", without_exceptions), {"AND", "OR"})
     return bool(named) and all(name in PERMISSIVE for name in named)

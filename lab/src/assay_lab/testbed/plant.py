@@ -118,6 +118,7 @@ def plant(
     ordered = sorted(sized, key=lambda sample: _draw(seed, sample.id))
     others = of_length(elsewhere.samples, *data.characters) if elsewhere else []
     ordered += sorted(others, key=lambda sample: _draw(seed, sample.id))
+    # own texts come first, so that of two alike the one from elsewhere is left out
     fresh = ShingleIndex(text_column(ordered)).first_of_each_kind(data.near_duplicate)
     distinct = list(compress(ordered, fresh))
     left_out["near-duplicate of another"] += len(ordered) - len(distinct)
@@ -129,10 +130,12 @@ def plant(
     own = distinct
     assigned: list[Sample] = []
     if elsewhere:
+        # the distinct texts keep their order: those of the source itself are the first
         own = distinct[: int(fresh[: len(sized)].sum())]
         assigned = _assigned(distinct[len(own) :], data, seed=seed, sizes=sizes)
         sizes = {}
     room = _room(own, data)
+    # one half of what is left is trained on, the other is held out
     members = (room - sum(sizes.values())) // 2 if data.members == ALL else int(data.members)
     if members < 1:
         raise DataError(f"{room} texts are there for members = {data.members!r} and {sum(sizes.values())} others")
@@ -161,8 +164,10 @@ def _assigned(samples: Sequence[Sample], data: PlantSettings, seed: int, sizes: 
     groups = _grouped(samples)
     chosen: list[Sample] = []
     missing = dict(sizes)
-    is_least = data.members == ALL and "member" in sizes  # groups of several texts may leave a place or two empty
+    # groups of several texts may leave a place or two empty
+    is_least = data.members == ALL and "member" in sizes
     for name in sorted(groups, key=lambda name: _draw(seed, name)):
+        # the part that lacks the largest share of its texts
         part = max(missing, key=lambda part: missing[part] / max(1, sizes[part]))
         drawn = groups[name][: min(data.per_group, missing[part])]
         missing[part] -= len(drawn)

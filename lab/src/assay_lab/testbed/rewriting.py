@@ -40,6 +40,7 @@ def opened_rewriter(folder: Path, judging: EvaluationSettings, generator: Genera
         engine: Rewriter = Deterministic(judging.changes, names, judging.rename)
         yield engine
     else:
+        # a server chooses its own device
         own = {} if is_remote(judging.engine) else {"device": judging.device, "dtype": judging.dtype}
         model = open_model(judging.engine, ModelSettings.of(**own))
         folder.mkdir(parents=True, exist_ok=True)

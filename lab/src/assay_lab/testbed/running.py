@@ -160,6 +160,7 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
         return
     watchers.begin("training")
     began = time.monotonic()
+    # a process that `_launch` started comes here as well
     if training.processes > 1 and not launched():
         _launch(out, training.processes)
     else:
@@ -175,6 +176,7 @@ def train_in(out: Path, configuration: Configuration, planted: Planted, watchers
 def training_inputs(configuration: Configuration, planted: Planted, base_digest: str) -> dict[str, object]:
     """Return all that the checkpoints of a run depend on."""
     mix = configuration.mix
+    # general text on this machine may change between two calls; that of the hub is named by the settings
     local = next((Path(place) for place in (mix.path, mix.corpus) if place and Path(place).exists()), None)
     general = list(general_texts(mix, configuration.seed)) if mix.ratio and local else []
     return {
@@ -224,6 +226,7 @@ def task_of(configuration: Configuration, planted: Planted, base: Checkpoint) ->
     facts: dict[str, object] = {}
     if configuration.mix.ratio:
         tokens_needed = round(configuration.mix.ratio * sum(map(len, members)))
+        # a held-out text in the general text would be trained on
         texts = without_planted(
             general_texts(configuration.mix, configuration.seed),
             text_column(planted.samples),
@@ -257,6 +260,7 @@ def keep_configuration(out: Path, configuration: Configuration) -> None:
         check_target_folder(out, (FOLDER, REPLIES), "assay lab testbed plant")
         out.mkdir(parents=True, exist_ok=True)
         write_text(path, as_json(configuration))
+    # versions are those of the first call
     if "assay" in manifest_of(out):
         return
     note(

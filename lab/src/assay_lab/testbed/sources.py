@@ -85,6 +85,7 @@ def fresh_functions(near_duplicate: float) -> Dataset:
     functions = list(_package_functions(manifest))
     seen = [sample.text for sample in doses.samples if sample.label != NONMEMBER]
     trained = chain(seen, training_texts(manifest))
+    # copies of training files stand in other packages too
     share = ShingleIndex(text_column(functions)).largest_containment(trained)
     clean = list(compress(functions, share < near_duplicate))
     note = (
@@ -129,6 +130,7 @@ def folder_functions(folder: Path, near_duplicate: float) -> Dataset:
         for language, own in files.items():
             by_language[language] += _functions_in(own, package).values()
     functions: list[Sample] = []
+    # most packages decide, not most files: one large package must not choose the language
     for language, _ in languages.most_common(1):
         functions = by_language[language]
     texts = text_column(functions)
@@ -170,6 +172,7 @@ def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
     for entry in sorted(entries, key=lambda entry: _draw(seed, entry.sha256)):
         with suppress(PackageNotFoundError, OSError, UnicodeDecodeError):
             text = Path(str(distribution(entry.package).locate_file(entry.path))).read_text("utf-8")
+            # another version of the package may be installed: its file is not what the model saw
             if hashlib.sha256(text.encode()).hexdigest() == entry.sha256:
                 yield text
 
@@ -177,14 +180,11 @@ def training_texts(manifest: Manifest, seed: int = 0) -> Iterator[str]:
 def _package_functions(manifest: Manifest) -> Iterator[Sample]:
     """Yield functions of packages that the manifest does not name, a bounded number per package, with unique ids."""
     trained = _trained_packages(manifest)
-    ids: set[str] = set()
     for installed in _installed():
         package = canonical_name(installed.metadata["Name"])
-        if package in trained:
-            continue
-        distinct = _functions_in(handwritten_files(installed, "", seed=0), package)
-        yield from (sample for name, sample in distinct.items() if name not in ids)
-        ids |= distinct.keys()
+        if package not in trained:
+            # an id begins with the package, and each package is there once
+            yield from _functions_in(handwritten_files(installed, "", seed=0), package).values()
 
 
 def _trained_packages(manifest: Manifest) -> set[str]:

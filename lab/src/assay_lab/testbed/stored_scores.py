@@ -76,6 +76,7 @@ def current_scores(path: Path, ids: Sequence[str], origins: Mapping[str, str]) -
     if table.column("id").to_pylist() != list(ids):
         return {}
     stored = json.loads((table.schema.metadata or {}).get(_ORIGINS, b"{}"))
+    # "" and None differ, so that a column without an origin is never current
     return {name: column for name, column in _columns(table).items() if origins.get(name, "") == stored.get(name)}
 
 

@@ -37,6 +37,7 @@ def supervised_values(
     part = part_column(planted.samples).tolist()
     labelled = planted.part(*FITTED_ON)
     labels = is_labelled(labelled, MEMBER).tolist()
+    # what a detector was fitted on is not judged by it
     spared = (*FITTED_ON, "unseen") if judging.unseen_one_pass else FITTED_ON
     places = [place for place, name in enumerate(part) if name not in spared]
     judged = at_places(planted.samples, places)

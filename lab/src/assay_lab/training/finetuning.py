@@ -150,7 +150,8 @@ def _export(folder: Path, model: Any, tokenizer: PreTrainedTokenizerBase) -> Non
     Raises:
         DataError: the folder cannot be written.
     """
-    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed after the export and repeats its last steps
+    # of a run that was killed after the export and repeats its last steps
+    shutil.rmtree(folder, ignore_errors=True)
     with atomic_folder(folder) as unfinished, quiet():
         model.save_pretrained(unfinished)
         if not hasattr(model, "peft_config"):

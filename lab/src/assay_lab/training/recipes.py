@@ -39,7 +39,8 @@ def check_recipe(path: Path, recipe: Recipe, content: str) -> None:
         DataError: it differs; the message names the keys that do.
     """
     try:
-        stored, expected = parse_json(path.read_text("utf-8")), json.loads(json.dumps(recipe))  # JSON knows no tuples
+        # JSON knows no tuples
+        stored, expected = parse_json(path.read_text("utf-8")), json.loads(json.dumps(recipe))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: expected the recipe of {content}; remove {path.parent} to begin again") from error
     different = sorted(key for key in {*stored, *expected} if stored.get(key) != expected.get(key))

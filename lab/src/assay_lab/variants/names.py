@@ -274,7 +274,8 @@ def scores(entry: Mapping[str, Any]) -> dict[str, float]:
         "sr_names": by_name,
         "sr_ratio": ratio,
         "sr_z": float(means.mean() / means.std(ddof=1)),
-        "least gain": float(means.min()),  # above 0: the rule of the paper holds
+        # above 0: the rule of the paper holds
+        "least gain": float(means.min()),
         "mean gain": float(gains.mean()),
         "sr_mid_pit": familiar + by_name / NATS,
         "easier variants": float((means < 0).mean()),
@@ -310,7 +311,8 @@ def figures(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         first["rule of the paper"][kind] = share(least > 0, kind)
         first["easier variants"][kind] = float(easier[own].mean())
     rows = [first]
-    if PLANTED not in of:  # a model that was not trained on the benchmark: there is nothing to tell apart
+    # a model that was not trained on the benchmark: there is nothing to tell apart
+    if PLANTED not in of:
         return rows
     for name, values in columns.items():
         row: dict[str, Any] = {"score": name}

@@ -141,13 +141,16 @@ def walk(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
     def refuse(fault: OSError) -> None:
         raise file_error(Path(fault.filename or folder), fault) from fault
 
-    for parent, folders, files in os.walk(folder, onerror=refuse):
-        # in place: `os.walk` goes on with what is left in the list, in that order
-        folders[:] = sorted(name for name in folders if name not in skip)
-        for name in sorted(files):
-            path = Path(parent, name)
-            if not path.is_symlink() and path.is_file():
-                yield path
+    try:
+        for parent, folders, files in os.walk(folder, onerror=refuse):
+            # in place: `os.walk` goes on with what is left in the list, in that order
+            folders[:] = sorted(name for name in folders if name not in skip)
+            for name in sorted(files):
+                path = Path(parent, name)
+                if not path.is_symlink() and path.is_file():
+                    yield path
+    except RecursionError:  # of `os.walk` before Python 3.12
+        raise DataError(f"{folder}: folders inside folders, a thousand deep; expected fewer") from None
 
 
 def head_of(path: Path, size: int = 65536) -> bytes:

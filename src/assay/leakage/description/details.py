@@ -57,6 +57,7 @@ def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
     yield decision.explanation
     if bound is not None:
         yield f"{bound_sentence(bound)} Both are measured by {titled(audit.primary)}."
+    # against text of the same form the spillover cancels out
     if decision.verdict is Verdict.FAMILIAR:
         yield FAMILIAR_FORM
         if summary.test is not None and not math.isnan(summary.test.p_beyond) and decision.set_aside is None:
@@ -86,6 +87,7 @@ def set_aside_sentence(explanation: str) -> str:
 
 def bound_sentence(bound: float) -> str:
     """Return the upper bound in words."""
+    # "at most 100 %" would read as a finding
     if bound >= 1:
         return f"All of the texts may have been seen {BOUND_AT} times or more (95 % bound)."
     if bound < SMALLEST_SHOWN:
@@ -107,6 +109,7 @@ def form_power_sentence(form: FormTest) -> str:
     groups = form.residual.estimate.groups[1]
     needed = groups_needed(parent=form.is_parent)
     enough = "more unseen text changes little" if needed is None else f"{number_of(needed, 'group')} find it in 80 %"
+    # an error between groups takes two of them
     chance = percent(power(max(2, groups), parent=form.is_parent))
     return (
         f"With {number_of(groups, 'group')} of unseen text, a leak of {percent(LEAK)} of the tasks, seen twice, would "
@@ -122,6 +125,7 @@ def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
     where there is none.
     """
     sufficient = None
+    # from the largest dose down, so that a low dose that separates by luck does not count
     for point in sorted(points, key=lambda p: p.dose, reverse=True):
         if not point.auroc.low > CHANCE:  # NaN, no interval, is not above chance
             break
@@ -147,6 +151,7 @@ def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
         yield f"Texts that {audit.model} saw {times} can be {never}."
     elif last.auroc.has_interval:
         yield f"Not even texts that {audit.model} saw {_times(last.dose)} can be {never}."
+    # the least dose that shows, and the largest; the table has the others
     named = [point for point in points if point.dose in (first, last.dose)]
     pairs = "; one seen ".join(f"{_times(point.dose)} ranks higher {in_pairs(point.auroc)}" for point in named)
     yield f"By {titled(audit.primary)}, a sample seen {pairs}."
@@ -156,6 +161,7 @@ def ranking_sentences(audit: Audit, area: Estimate) -> Iterator[str]:
     """Yield how well members can be told from non-members."""
     if not math.isnan(area.value):
         yield f"By {titled(audit.primary)}, a random member scores higher than a random non-member {in_pairs(area)}."
+    # a direction that is chosen after a look at the data makes any score detect something
     if area.high < CHANCE:
         yield "Directions are declared before the data are seen and never flipped, so this stands as it is."
     yield "This is about the two groups. A single sample with a high score is a reason to look, not a proof."
@@ -164,6 +170,7 @@ def ranking_sentences(audit: Audit, area: Estimate) -> Iterator[str]:
 def calibrated_sentences(audit: Audit, calibration: Calibration) -> Iterator[str]:
     """Yield what stands out one by one, under the audited model and under the control, and which samples are named."""
     flags, leak, control = calibration.flagged, calibration.detectable, calibration.control
+    # ties have one p-value, so most samples could not stand out whatever leaked
     if leak is not None and 2 * leak.tied > leak.samples:
         yield (
             f"{leak.tied:,} of {number_of(leak.samples, 'sample')} tie at one value of {audit.primary} "
@@ -207,6 +214,7 @@ def _planted(calibration: Calibration) -> Iterator[str]:
     for entry in filter(lambda entry: entry.dose, planted.doses):
         seen = f"seen {_times(entry.dose)}"
         flags.append(f"{percent(entry.flagged.rate.value)} {'' if flags else 'of the texts '}{seen}")
+        # infinite where no share is enough
         if entry.detectable <= 1:
             leaks.append(f"{percent(entry.detectable)} {seen}")
     reach = f"a leak of the samples has to reach {', or '.join(leaks)}" if leaks else "no leak of these doses is enough"
@@ -240,6 +248,7 @@ def _at_threshold(calibration: Calibration, negatives: FlagRate) -> Iterator[str
     if not shares and calibration.true_positives is not None:
         shares = [f"{percent(calibration.true_positives.rate.value)} of the members"]
     finds = f"flags {listed(shares)}, and " if shares else ""
+    # at the level of the interval beside it, so that both say the same
     holds = negatives.p_value > 1 - negatives.rate.level
     verdict = "is chance" if holds else "would be chance: the calibration does not hold here"
     yield (

@@ -84,6 +84,7 @@ def roc_figures(audit: Audit) -> tuple[Figure, ...]:
         return ()
     drawn, blind = dict(shown), None
     baseline = measured_baseline(audit)
+    # of other classes its curve would be compared with the wrong ones
     if baseline is not None and baseline_separates_labels(audit):
         blind = f"{baseline[0]} (blind)"
         drawn[blind] = baseline[1]
@@ -129,6 +130,7 @@ def dose_figures(audit: Audit) -> tuple[Figure, ...]:
     areas = _by_dose(shown, lambda point: point.auroc)
     title = "AUROC by number of exposures"
     area = _dose_figure("dose-auroc", title, caption=caption.strip(), series=areas, axes=_axes("AUROC", 0.5))
+    # a threshold from other text shows the true false positives; without it the samples set their own
     return area, _flagged(shown) or _detected(shown)
 
 
@@ -185,6 +187,7 @@ def _dose_figure(
     """One line a series over the number of exposures; the first series with its intervals."""
     labels = {}
     lines: list[Series] = []
+    # chance belongs into the picture, however high all values are
     values, words = [axes.chance or 0.0], []
     for score, points in series.items():
         described = []
@@ -200,6 +203,7 @@ def _dose_figure(
     labelled = replace(
         axes,
         labels=dict(sorted(labels.items())),
+        # at least half a tenth of room, so that no line runs along the frame
         range=(max(0.0, math.floor(lowest * 10 - 0.5) / 10), 1.0),
     )
     description = f"{title}. {'; '.join(words)}."
@@ -235,6 +239,7 @@ def _by_class(audit: Audit, score: str) -> dict[str, NDArray[np.float64]]:
     values = audit.values[score]
     labels = np.array([sample.label or "" for sample in audit.samples])
     classes = {}
+    # members first, as in the tables
     for label in sorted(set(labels.tolist()), key=lambda label: (label != MEMBER, label)):
         scored = values[(labels == label) & ~np.isnan(values)]
         if len(scored):
@@ -270,6 +275,7 @@ def p_value_figures(audit: Audit) -> tuple[Figure, ...]:
     p_values = summary.calibration.p_values[~np.isnan(summary.calibration.p_values)]
     if not len(p_values):
         return ()
+    # bins of .05: the first bar is what is flagged at the usual level
     edges = np.linspace(0, 1, 21)
     small = float(np.histogram(p_values, edges)[0][0]) / len(p_values)
     words = f"{percent(small)} of {number_of(len(p_values), 'sample')} have p ≤ .05"

@@ -40,6 +40,7 @@ def literature_methods(audit: Audit) -> tuple[Method, ...]:
     """Return a method for each one of the literature that was run beside the verdict."""
     methods = []
     for result in audit.methods:
+        # parameters stand behind a colon
         detector = DETECTORS[result.name.partition(":")[0]]
         method = Method(
             title=detector.title,

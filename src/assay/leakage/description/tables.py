@@ -63,6 +63,7 @@ def tables(audit: Audit) -> tuple[Table, ...]:
         scores,
         dose_table(audit),
         flag_table(audit),
+        # of labelled samples their ranking says more than where the values lie
         distribution_table(audit) if scores is None else None,
         planted_table(audit),
         named_table(audit),
@@ -87,6 +88,7 @@ def _conditions(audit: Audit, test: UnseenTest) -> Iterator[tuple[str, str, str]
         yield "blind baseline (AUROC)", *_blind_cells(audit.blind)
     if audit.deciding.control is not None:
         yield from _control_conditions(audit.deciding.control)
+    # NaN: not made, and no row claims that it was
     if not math.isnan(test.p_value):
         yield "permutation test by group", named_p_value(test.p_value), audit.primary
     if not math.isnan(test.p_beyond):
@@ -116,6 +118,7 @@ def _control_conditions(control: NegativeControl) -> Iterator[tuple[str, str, st
         meaning = "flat"
     elif not rate.has_interval:
         meaning = "not known"
+    # a control that reacts to the texts still decides where the difference to it is clear
     elif decides:
         meaning = "not flat; the excess decides"
     value = f"{percent(rate.value)} flagged, {percent_interval(rate)}; chance {percent(control.flagged.chance)}"
@@ -171,6 +174,7 @@ def score_table(audit: Audit) -> Table | None:
     ranked = [(summary, summary.ranking) for summary in by_area(audit) if summary.ranking is not None]
     if not ranked:
         return None
+    # all rankings have the same rates
     rates = tuple(ranked[0][1].tpr_at_fpr)
     rows = [_ranked_row(summary.score, ranking, rates, kind=_kind(audit, summary)) for summary, ranking in ranked]
     baseline = measured_baseline(audit)
@@ -208,6 +212,7 @@ def dose_table(audit: Audit) -> Table | None:
     sizes = {point.dose: point.samples for point in dosed[0].doses}
     rows = []
     for summary in dosed:
+        # scores differ in what they can score, so one may lack a dose that another has
         cells: dict[float, Cell] = dict.fromkeys(doses, Missing("no sample of that dose has a value"))
         for point in summary.doses:
             cells[point.dose] = point.auroc
@@ -241,6 +246,7 @@ def flag_table(audit: Audit) -> Table | None:
     rows = []
     for summary, calibration in calibrated:
         cells: list[Cell] = [rate.rate for rate in _truths(calibration).values()]
+        # beside the rate of the never-seen samples, which it judges
         if calibration.false_positives:
             cells.insert(1, calibration.false_positives.p_value)
         rows.append(_row(audit, summary, cells))
@@ -274,6 +280,7 @@ def distribution_table(audit: Audit) -> Table:
     caption = ["Values are oriented: higher = more like training data."]
     if not calibrations:
         caption.append("Without text known to be unseen these values give no verdict.")
+    # all scores are calibrated on the same texts, so the first describes them
     for calibration in calibrations[:1]:
         columns.append((Column("flagged", "share", note=f"chance {percent(calibration.flagged.chance)}"), _flagged))
         caption.append(
@@ -393,6 +400,7 @@ def _planted_row(entry: PlantedDose) -> Row:
         name, smallest = "not planted", Missing("nothing leaked")
     elif math.isnan(detectable):
         smallest = Missing("the residual decides")
+    # more than the whole benchmark would have to leak
     elif detectable > 1:
         smallest = Missing("no share is")
     return Row((name, entry.flagged.samples, entry.flagged.rate, entry.gain, smallest))
@@ -407,6 +415,7 @@ def part_table(audit: Audit) -> Table | None:
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
         f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
     ]
+    # flags of a part have no control, and beside an open answer would be read as one
     if audit.deciding.is_open:
         caption.append("No verdict follows from these figures.")
     rows = []
@@ -433,6 +442,7 @@ def by_area(audit: Audit) -> list[ScoreSummary]:
     """Return the primary score, then the others by descending AUROC."""
 
     def order(summary: ScoreSummary) -> tuple[bool, bool, float]:
+        # NaN compares with nothing and would leave the order to chance
         if summary.ranking is None or math.isnan(summary.ranking.auroc.value):
             return summary.score != audit.primary, True, 0.0
         return summary.score != audit.primary, False, -summary.ranking.auroc.value
@@ -445,6 +455,7 @@ def _truths(calibration: Calibration) -> Mapping[str, FlagRate]:
     rates = {}
     for dose, rate in sorted(calibration.by_dose.items()):
         rates[f"seen {dose:g}×" if dose else "never seen"] = rate
+    # with doses the never-seen samples stand there already
     if not rates and calibration.false_positives is not None:
         rates["non-members"] = calibration.false_positives
     if not calibration.by_dose and calibration.true_positives is not None:
@@ -460,6 +471,7 @@ def _ranked_row(name: str, ranking: Ranking, rates: Sequence[float], *, kind: Ro
 
 def _row(audit: Audit, summary: ScoreSummary, cells: Sequence[Cell]) -> Row:
     kind = _kind(audit, summary)
+    # among one score the tag says nothing
     tag = TAGS[kind] if len(audit.summaries) > 1 else ""
     return Row((summary.score, *cells), kind, tag)
 

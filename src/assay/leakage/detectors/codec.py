@@ -47,6 +47,7 @@ def context_changes(inputs: DatasetInputs, samples: Sequence[Sample], shots: int
     """Return mean log p(x | c) - mean log p(x), float64 [samples]; NaN where it cannot be computed."""
     if len(samples) <= shots:
         return np.full(len(samples), np.nan)
+    # other numbers of shots are other draws, not longer ones of the same
     random = np.random.default_rng([inputs.seed, shots])
     fronts = []
     for place in range(len(samples)):

@@ -50,6 +50,7 @@ def kernel_divergence_score(
     """
     settings = settings_of(kernel, gamma, gating=gating)
     before = inputs.model.embeddings(inputs.samples, layer=layer)
+    # nothing moves then: the mean kernel says how alike the embeddings are by themselves
     if not tuning:
         return DatasetScore(value=mean_kernel(before, settings), samples=len(before))
     after = inputs.model.embeddings(inputs.samples, layer=layer, tuning=tuning_of(batch, epochs))

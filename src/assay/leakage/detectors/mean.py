@@ -57,6 +57,7 @@ def welch(values: Float64Array, others: Float64Array) -> float:
     if min(len(values), len(others)) < 2:  # noqa: PLR2004  no variance
         return float("nan")
     sides = [(float(side.mean()), spread_of(side), len(side)) for side in (values, others)]
+    # two constants have no distribution by which their difference could be judged
     if not any(spread for _, spread, _ in sides):
         return float("nan")
     return float(ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False, alternative="greater").pvalue)

@@ -36,6 +36,7 @@ def sharded_test(
 
     It sees only training on the whole file in its order, and needs at least two samples a shard.
     """
+    # a shard of one sample has one order only
     used = min(shards, len(inputs.samples) // 2)
     if used < 2:  # noqa: PLR2004  a spread needs two
         return DatasetScore(value=np.nan, reason=f"{len(inputs.samples)} samples; two shards need at least 4")
@@ -60,6 +61,7 @@ def sharded_test(
 def orders_of(part: list[int], permutations: int, seed: int) -> Iterator[list[int]]:
     """Yield the published order of a shard, then random ones; the same for the same shard and seed."""
     yield part
+    # seeded by the shard: its orders do not depend on how many were drawn before
     random = np.random.default_rng([seed, part[0]])
     for _ in range(permutations):
         yield list(map(part.__getitem__, random.permutation(len(part))))
@@ -68,6 +70,7 @@ def orders_of(part: list[int], permutations: int, seed: int) -> Iterator[list[in
 def t_test(differences: Float64Array, ddof: int) -> float:
     """Return the one-sided p-value of a positive mean; `ddof` 0 is the published code's smaller standard deviation."""
     spread = float(differences.std(ddof=ddof))
+    # all shards agree, and the statistic would divide by 0
     if spread == 0:
         return float(differences.mean() <= 0)
     statistic = float(differences.mean()) / (spread / np.sqrt(len(differences)))

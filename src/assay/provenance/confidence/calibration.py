@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.errors import DataError, plain_reason
 from assay.files import parse_json, write_json
+from assay.guard import json_file
 from assay.provenance.confidence.rates import (
     VECTOR,
     ChannelValues,
@@ -207,7 +208,7 @@ class IndexCalibration:
             DataError: the file is not a calibration, or one of another profile or format version.
         """
         try:
-            content = parse_json(path.read_bytes())
+            content = json_file(path)
         except (OSError, ValueError) as error:
             raise _no_calibration(path, profile, error) from error
         return cls.of(content, profile, path)

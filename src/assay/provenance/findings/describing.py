@@ -53,7 +53,7 @@ def headline(finding: SourceFinding, place: Place | None = None) -> str:
         return f"{licence}: {part} resembles code from {source}"
     if best.match.channel == "tokens":
         part += ", renamed"
-    return f"{licence}: {best.matched} of {number_of(best.total, 'line')} of {part}, from {source}"
+    return f"{licence}: {best.matched:,} of {number_of(best.total, 'line')} of {part}, from {source}"
 
 
 def next_step(finding: SourceFinding) -> str:

@@ -7,18 +7,16 @@ whole files where `--data source-root=DIR` names checkouts, and control sets whe
 """
 
 import fnmatch
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
 
 import numpy as np
 
+from assay.codec import decode, encode
 from assay.errors import DataError
-from assay.evaluation import Estimate, ShingleIndex
-from assay.files import write_json
+from assay.evaluation import ShingleIndex
+from assay.files import parse_json, write_json
 from assay.models import combined, open_local
 from assay.scores import requests
 from assay.scoring import plan
@@ -153,10 +151,12 @@ def new_files(bench: Bench, column: str, name: str) -> tuple[ControlSet, str]:
     sizes = sizes_of(bench, "bugs", SCALES)
     samples = named_dataset(name, bench.data[name]).samples
     index = ShingleIndex(text_column(samples))
+    # files that repeat one another count once, and a copy of an older file is not new
     kept = index.first_of_each_kind(REPEATED)
     if older := bench.data.get(OLDER[name]):
         kept &= ~index.near_any(text_column(named_dataset(OLDER[name], older).samples), REPEATED)
     distinct = list(compress(samples, kept))
+    # those of the paper's sets, of the scale, or what there is: the fewest of them
     most = min(present((sizes.texts, sizes.controls, len(distinct))))
     drawn = sorted(np.random.default_rng(0).permutation(len(distinct))[:most].tolist())
     compared = f"of one another or of {OLDER[name]}" if older else f"of one another; {OLDER[name]} was not named"
@@ -208,43 +208,15 @@ def averages_of(bench: Bench, model: str, sets: Sequence[BugSet | ControlSet]) -
         chosen = plan(requests(",".join(score_names(starts))), {"target": open_local(model)})
         measured = {}
         for name, columns in scored_sets(texts, chosen, progress=bench.watchers.scoring).items():
-            measured[name] = _storable(asdict(side_averages(texts[name], columns)))
+            measured[name] = side_averages(texts[name], columns)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, measured)
-    stored = json.loads(path.read_text("utf-8"))
-    return map_values(_side_averages, stored)
+        write_json(path, encode(measured))
+    return decode(dict[str, SideAverages], parse_json(path.read_text("utf-8")))
 
 
 def main_texts(each: BugSet | ControlSet) -> tuple[Sample, ...]:
     """Return the texts that sets are compared by: the fixed sides, or the texts of a control set."""
     return each.samples if isinstance(each, ControlSet) else fixed_sides(each.pairs)
-
-
-def _storable(value: object) -> object:
-    """Return a value with None in place of NaN, which JSON does not have."""
-    if isinstance(value, Mapping):
-        return map_values(_storable, value)
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _side_averages(content: Mapping[str, Any]) -> SideAverages:
-    return SideAverages(
-        texts=content["texts"],
-        distinct=content["distinct"],
-        characters=_number(content["characters"]),
-        averages=map_values(_estimate, content["averages"]),
-    )
-
-
-def _estimate(content: Mapping[str, Any]) -> Estimate:
-    value, low, high = (_number(content[key]) for key in ("value", "low", "high"))
-    groups = tuple(content["groups"])
-    return Estimate(**{**content, "value": value, "low": low, "high": high, "groups": groups})
-
-
-def _number(stored: float | None) -> float:
-    """Return a stored number; NaN has no form in JSON."""
-    return math.nan if stored is None else stored
 
 
 def missing_notes(sets: Sequence[BugSet | ControlSet], bench: Bench) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ def continued(bench: Bench, number: int, probe: ProbeName, prompt: str) -> Findi
     tasks = {}
     for each in sets:
         if isinstance(each, BugSet):
+            # what the other bugs alone predict: without it, common code would count as remembered
             frequent = FrequentContinuations(text_column(fixed_sides(each.pairs)))
             tasks[each.name] = tuple(tasks_of(probe, each.pairs, frequent))
     rows, examples = [], []

@@ -92,6 +92,7 @@ def ratio_figure(bench: Bench) -> Finding:
         values[f"{model} (paper)"] = {column: value for column, value in theirs if value is not None}
     maps, tables = [], []
     for at, (model, of_set) in enumerate(values.items()):
+        # within a model only: two models do not share a tokenizer, so that their NLL cannot be compared
         ratios = ratios_between(of_set)
         title = f"NLL of the column over the row, {model}"
         rows = []

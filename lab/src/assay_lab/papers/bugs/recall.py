@@ -140,6 +140,7 @@ def answered_from_issues(pairs: Sequence[SamplePair], model: Generator) -> Answe
     columns = {
         "file named": np.array(values[FILE]),
         USUAL: np.array(usual),
+        # NaN leaves a task out of the mean
         HIDDEN: np.where(hidden, values[FILE], np.nan),
         "lines of the fix": np.array(values[LINES]),
     }
@@ -157,6 +158,7 @@ def right_part(pair: SamplePair, kind: str, answer: str) -> float:
     if kind == FILE:
         return float(any(map(answer.__contains__, _files(pair))))
     lines = GoldTask(pair.id, str(pair.fixed.metadata["patch"])).fix.lines
+    # the model answers with a patch or with plain code
     written = {normal(re.sub(r"^[+ ]", "", line)) for line in answer.splitlines()}
     return sum(map(written.__contains__, lines)) / len(lines) if lines else np.nan
 
@@ -169,6 +171,7 @@ def _usual_file(pair: SamplePair, pairs: Sequence[SamplePair]) -> str:
     """Return the file that the other tasks of a project change most often; "" where there is none."""
     counts: Counter[str] = Counter()
     for other in pairs:
+        # not the task itself: its own file would be the answer
         if other.id != pair.id and other.fixed.group == pair.fixed.group:
             counts.update(_files(other))
     return max(counts, key=counts.__getitem__, default="")

@@ -138,6 +138,7 @@ def training_of(bench: Bench) -> tuple[dict[str, dict[str, float | str]], list[s
             )
             continue
         opened = open_local(model).checkpoint
+        # models with one vocabulary share a tokenizer, whatever its name
         vocabulary = combined(json.dumps(opened.tokenizer.get_vocab(), sort_keys=True))[:8]
         sizes[label_of(model)] = {
             "parameters": opened.model.num_parameters() / BILLION,

@@ -205,6 +205,7 @@ TRAINED_ON = {FIX: ("fixed",), BUG: ("buggy",), BOTH: ("fixed", "buggy"), NEITHE
 def planted(model: str, pairs: Sequence[SamplePair], *, size: BugSizes, seed: int) -> StrataValues:
     """Deal pairs to the strata, train a model on their sides, and return how likely all sides are before and after."""
     of_neither = size.calibrating + size.judged
+    # the pairs that calibrate are the last ones of "neither"
     dealt = np.repeat([BUG, FIX, BOTH, NEITHER], [size.trained] * 3 + [of_neither])
     order = np.random.default_rng(seed).permutation(len(pairs))[: len(dealt)]
     chosen = tuple(map(pairs.__getitem__, order))
@@ -214,7 +215,8 @@ def planted(model: str, pairs: Sequence[SamplePair], *, size: BugSizes, seed: in
     opened = open_local(model)
     before = side_likelihoods(opened, chosen)
     rows = member_rows(opened.checkpoint.tokenizer, texts, context=opened.context)
-    tune(opened.checkpoint.model, rows, TRAINING, seed=seed)  # changes the weights in place
+    # changes the weights in place
+    tune(opened.checkpoint.model, rows, TRAINING, seed=seed)
     return StrataValues(
         pairs=chosen,
         strata=dealt,
@@ -255,6 +257,7 @@ def statistic(values: Float64Array, comparison: str) -> Float64Array:
     """Return the value that answers a question, from those of fix and bug, [n, 2] → [n]."""
     if comparison == "fix against bug":
         return values[:, 0] - values[:, 1]
+    # both sides were seen only where the lesser one gained; any was, where the greater one did
     value: Float64Array = values.min(axis=1) if comparison == "both against one side" else values.max(axis=1)
     return value
 
@@ -263,6 +266,7 @@ def false_alarms(run: StrataValues) -> Shares:
     """Return question → share of "neither" that is flagged, with p-values from the pairs that calibrate."""
     judged = (run.strata == NEITHER) & ~run.calibrates
     groups = bug_groups(compress(run.pairs, judged))
+    # two-sided: either side may be the one that was trained on
     preference = run.gains[:, 0] - run.gains[:, 1]
     questions = {
         "one side rather than the other was trained on": np.abs(preference),

@@ -131,6 +131,7 @@ def scanned_table(bench: Bench) -> ValueTable:
     for column, name in BENCHMARKS.items():
         statuses = attributes(having(tasks, benchmark=name), "status")
         decided = without(statuses, ("too short to tell",))
+        # a bug that is too short to tell counts neither as found nor as absent
         share = decided.count("found") / len(decided) if decided else None
         rows.append(ValueRow(column, (share, float(len(decided)), float(len(statuses) - len(decided)))))
     return value_table(

@@ -75,6 +75,7 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
         return None
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), min_df=2, sublinear_tf=True, max_features=50_000)
     rows = vectorizer.fit_transform(texts["training"])
+    # too few tasks for a validation part leave the training part to choose the strength by
     judged, judged_rows = labels["training"], rows
     if parts["validation"]:
         judged, judged_rows = labels["validation"], vectorizer.transform(texts["validation"])
@@ -104,6 +105,7 @@ def exact_split(samples: Sequence[Sample], seed: int) -> dict[str, Int64Array]:
     places = np.random.default_rng(seed).permutation(len(names))
     tested = max(1, round(len(names) / 10))
     order = dict(zip(names[places].tolist(), range(len(names)), strict=True))
+    # tasks and not texts are dealt, so that no task stands in two parts
     place = np.array(at_places(order, tasks.tolist()))
     part = np.where(place < tested, 2, np.where(place < 2 * tested, 1, 0))
     return {name: np.flatnonzero(part == at) for at, name in enumerate(SPLIT)}
@@ -139,6 +141,7 @@ def fine_tuned(bench: Bench, texts: AuthorTexts, model: str) -> dict[str, list[R
         bench.watchers.begin(f"{model} on {language}")
         split = exact_split(samples, first)
         rows = dict(zip(PARTS, split.values(), strict=True))
+        # bound to the protocol and to every text, so that a finished run is read for the same question alone
         key = combined([model, asdict(protocol), text_column(samples), list(map(str, label_column(samples)))])[:16]
         folder = bench.out / CLASSIFIERS / key
         if not folder.exists():
@@ -155,6 +158,7 @@ def result_of(run: Mapping[str, Any], classes: Sequence[str], authors: Sequence[
     places = list(map(list(authors).index, classes))
     counts[np.ix_(places, places)] = run["confusion"]
     overall = run["test"]["overall"]
+    # an author without a text in the test part keeps a row of zeros
     totals = np.maximum(counts.sum(1, keepdims=True), 1)
     return Result(f1=overall["macro_f1"], accuracy=overall["accuracy"], confusion=counts / totals)
 

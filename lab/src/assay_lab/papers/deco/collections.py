@@ -153,6 +153,7 @@ class AuthorTexts:
             by_author: defaultdict[str, list[Sample]] = defaultdict(list)
             for sample in self.of(stratum):
                 by_author[str(sample.label)].append(sample)
+            # density falls with the amount of text (see `linguistics`), so every author gets as much of the same
             common = [task for task in self.tasks(stratum) if len(task) == len(by_author)]
             for task in common:
                 kept += task.values()
@@ -249,7 +250,8 @@ def _solutions(name: str, folder: Path) -> Iterator[Sample]:
             if task not in people:
                 people.add(task)
                 human = row["canonical_solution"]
-                if "def " not in human.lstrip()[:4]:  # it is the body below the prompt
+                # it is the body below the prompt
+                if "def " not in human.lstrip()[:4]:
                     human = row["prompt"] + human
                 yield _of_author(task, HUMAN, human)
 
@@ -273,8 +275,10 @@ def _limited(samples: Sequence[Sample], settings: ScaleSizes) -> list[Sample]:
             continue
         key: tuple[str | None, ...] = (sample.language,)
         task = sample.group
-        if task is None:  # without tasks the texts of each author count
+        # without tasks the texts of each author count
+        if task is None:
             key, task = (sample.language, sample.label), sample.id
+        # further texts of a task that was taken are taken as well
         if task in tasks[key] or len(tasks[key]) < settings.tasks:
             tasks[key].add(task)
             kept.append(sample)

@@ -91,7 +91,8 @@ def counts_beside_paper(name: str, counts: SetCounts) -> ValueTable:
     printed = PAPER.tables["table-1"]
     ours = {LANGUAGES[language].title: numbers for language, numbers in counts.by_language.items()}
     titles = dict.fromkeys([*ours, *printed.rows(name)])
-    titles.pop("Total", None)  # it stands last
+    # it stands last
+    titles.pop("Total", None)
     ours["Total"] = counts.total
     rows = []
     for title in [*titles, "Total"]:

@@ -76,6 +76,7 @@ def embedded(bench: Bench, number: int, languages: tuple[str, ...]) -> Finding:
         shares: list[Value] = [None] * (len(COLUMNS) - 1)
         if len(samples) >= FEWEST_POINTS:
             vectors = encoder.encode(text_column(samples))
+            # t-SNE needs more than three points for each neighbour that it counts with
             perplexity = min(PERPLEXITY, (len(samples) - 1) / 3)
             # t-SNE's own initial positions by PCA are deterministic, random ones are not across versions
             flat = TSNE(perplexity=perplexity, init="pca", random_state=bench.seeds[0]).fit_transform(vectors)
@@ -129,6 +130,7 @@ def neighbour_share(
     # |a - b|² = |a|² + |b|² - 2ab, for all pairs at once
     squares = (points.astype(np.float64) ** 2).sum(1)
     distances = squares[:, None] + squares[None] - 2 * points.astype(np.float64) @ points.T.astype(np.float64)
+    # texts of one task are alike whoever wrote them
     same_task: BooleanArray = tasks[:, None] == tasks[None]
     nearest = np.where(same_task, np.inf, distances).argmin(1)
     return float(np.mean(kinds[nearest] == kinds))

@@ -69,6 +69,7 @@ def bits_of(texts: Sequence[str], model: LogProbScorer) -> list[float]:
     for batch in model.completed(texts):
         for index, reply in batch:
             if not isinstance(reply, Rejected) and len(reply):
+                # the paper's log-perplexity has base 2
                 bits[index] = -float(np.mean(reply.log_probs, dtype=np.float64)) / math.log(2)
     return bits
 
@@ -81,6 +82,7 @@ def mean_with_interval(values: Sequence[float]) -> Estimate:
     mean = float(present.mean())
     if len(present) == 1:
         return Estimate(mean, math.nan, math.nan, reason="one text")
+    # 97.5 % quantile of the normal distribution
     half = 1.96 * float(present.std(ddof=1)) / math.sqrt(len(present))
     return Estimate(mean, mean - half, mean + half)
 

@@ -94,12 +94,14 @@ def scored_rows(
         definition = request(name).definition
         needed = definition.derivations.values()
         lacks = set(chain.from_iterable(attributes(needed, "required"))) - set(models.names)
+        # a score that needs a model which no role names, or a second one beside the surrogate
         if lacks or outside(definition.views.values(), "role", ("target",)):
             continue
         for derivation in needed:
             if derivation.name not in derivers:
                 derivers[derivation.name] = derivation.open(models)
         has_copies = set(attributes(needed, "name")) & {"style", "spans"}
+        # only scores on perturbed copies take their number
         requests[row] = request(f"{name}:n={copies}" if has_copies and copies else name)
     targets: dict[ModelRole, LogProbScorer] = {"target": target}
     table = score_samples(texts.samples, plan(list(requests.values()), targets, derivers=derivers))
@@ -207,7 +209,8 @@ def measure_of(texts: AuthorTexts, language: str, author: str, *, measure: str, 
     """Return one measure of one author; overall it is the unweighted mean over languages, as in the paper."""
     if language == OVERALL:
         values = [measure_of(texts, each, author, measure=measure, bits=bits) for each in texts.strata]
-        if None in values:  # an author of some rows alone has no mean that can be compared
+        # an author of some rows alone has no mean that can be compared
+        if None in values:
             return None
         return float(np.mean([value.value if isinstance(value, Estimate) else value for value in values]))
     samples = texts.of(language, author)

@@ -61,6 +61,7 @@ def installed_functions() -> Iterator[Document]:
     for prefix, root in roots.items():
         for path in sorted(root.rglob("*.py")):
             inside = path.relative_to(root).parts
+            # packages are read below, under their own place
             if not prefix and {"site-packages", "test", "tests", "lib2to3"} & set(inside):
                 continue
             try:
@@ -141,7 +142,8 @@ def search_space(
     cuts: dict[int, TokenizedText] = {}
     longest = min(targets // 2, smallest // 2)
     for at in order:
-        if not is_target(documents[at]) or len(documents[at].text) < long:  # a token is at least one character
+        # a token is at least one character
+        if not is_target(documents[at]) or len(documents[at].text) < long:
             continue
         cut = TokenizedText.of(documents[at].text, documents[at].language)
         if len(cut) >= long:
@@ -170,6 +172,7 @@ def _right(documents: Sequence[Document], targets: Sequence[int]) -> dict[int, f
     for other, document in enumerate(documents):
         own = shingles(document.text, crc)
         shared = index.shared(own)
+        # shared / larger >= NEAR without a division by an empty set
         near = shared >= NEAR * np.maximum(np.maximum(index.sizes, len(own)), 1)
         for target in np.flatnonzero(near).tolist():
             right[targets[target]].add(other)

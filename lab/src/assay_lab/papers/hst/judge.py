@@ -159,6 +159,7 @@ def labelled_pairs(space: SearchSpace, *, most: int, seed: int) -> Iterator[Rate
         }
         for kind, clone in made.items():
             yield RatedPair(kind=kind, first=text, second=clone, group=target.group)
+        # functions of one module may well be alike
         if other.group != target.group:
             yield RatedPair(kind=UNRELATED, first=text, second=other.cut.text, group=target.group)
     for name, (first, second) in islice(semantic_clones().items(), most):
@@ -182,6 +183,7 @@ def rate(pairs: Sequence[RatedPair], generator: Generator, path: Path) -> list[R
         known[row["key"]] = row["reply"]
     texts = [f"{generator.name}\n{pair.prompt}" for pair in pairs]
     keys = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
+    # a pair that occurs twice is asked about once
     new = {key: pair.prompt for key, pair in zip(keys, pairs, strict=True) if key not in known}
     replies = generator.generate(list(new.values()), max_new_tokens=REPLY_TOKENS)
     with path.open("a", encoding="utf-8") as file:

@@ -52,6 +52,7 @@ def answers(text: str, language: str | None, index: CodeIndex, *, method: Search
     documents = ranking.candidates.documents[ranking.order]
     # the last key of lexsort comes first, and keys are higher for better documents
     keys = [-key[ranking.order] for key in reversed(ranking.keys)]
+    # `mix` breaks ties in an order that has nothing to do with where a document stands in the corpus
     order = np.lexsort([mix(documents.astype(np.uint64)), *keys])
     return documents[order[:DEPTH]]
 

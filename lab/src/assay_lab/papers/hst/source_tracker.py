@@ -236,6 +236,7 @@ def train_tracker(
         chosen = batches(step).tolist()
         fragments = [draw_fragment(trained, at, recipe=recipe.fragments, draw=draw) for at in chosen]
         pairs = list(zip(fragments, text_column(at_places(trained, chosen)), strict=True))
+        # the whole batch is contrasted, and only so many pairs need memory at a time (`accumulate_gradient`)
         parts = [pairs[start : start + machine.pairs_at_once] for start in range(0, len(pairs), machine.pairs_at_once)]
         return accumulate_gradient(partial(embedded, model), parts, lambda f, d: clip_loss(f, d, model.scale))
 
@@ -282,6 +283,7 @@ def embedded(model: SourceTracker, pairs: Sequence[tuple[str, str]]) -> Pairs:
 
 def divided(snippets: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
     """Return the snippets that are held out, and those to train on, by the digests of their texts."""
+    # the order of digests is random, and the same for any order of the corpus
     ordered = sorted(snippets, key=lambda snippet: hashlib.sha256(snippet.text.encode("utf-8", "replace")).digest())
     held_out = min(MOST_HELD_OUT, int(len(ordered) * HELD_OUT_SHARE))
     return ordered[:held_out], ordered[held_out:]
@@ -331,6 +333,7 @@ def keep_layers(encoder: TransformersEncoder, count: int) -> None:
     setattr(encoder.model.get_submodule(parent), attribute, layers[:count])
     config.num_hidden_layers = count
     if getattr(config, "layer_types", None):
+        # some architectures state the kind of each layer beside their number
         config.layer_types = config.layer_types[:count]
 
 
@@ -338,6 +341,7 @@ def held_out_mrr(encoder: Encoder, held_out: Sequence[Snippet], recipe: TrackerR
     """Return the mean reciprocal rank of held-out snippets among each other, for fragments drawn as in training."""
     draw = random.Random(recipe.seed)  # noqa: S311  the same fragments each time
     fragments = [draw_fragment(held_out, at, recipe=recipe.fragments, draw=draw) for at in range(len(held_out))]
+    # rank of the right snippet: 1 + those that are strictly more similar
     similarities = for_queries(encoder).encode(fragments) @ encoder.encode(text_column(held_out)).T
     above = (similarities > similarities.diagonal()[:, None]).sum(axis=1)
     return float(np.mean(1 / (1 + above))) if len(held_out) else math.nan

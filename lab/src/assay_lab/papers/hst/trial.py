@@ -173,6 +173,7 @@ def run_trial(
     sizes = list(dict.fromkeys(map(partial(min, len(space.documents)), size.spaces)))
     total = len(sizes) * len(size.windows) * len(ALTERATIONS)
     folder.mkdir(parents=True, exist_ok=True)
+    # ranks of other settings lie in other files, so that none is taken for one of these
     digest = run_digest(space, size, encoder, seed=seed)
     file = RankFile(folder / f"ranks-{digest}.jsonl")
     cells: list[TrialCell] = []
@@ -246,6 +247,7 @@ def index_of(space: SearchSpace, documents: int, *, profile: str, encoder: Encod
     place = folder / f"index-{profile}-{documents}-{encoder.digest[:8]}-{digest}"
     if place.is_dir():
         index = CodeIndex.open(place, encoder=encoder)
+        # otherwise a build that was killed
         if len(index) == documents:
             return index
         index.close()
@@ -314,6 +316,7 @@ def timed(
     for name, way in WAYS.items():
         seconds = [duration(query, indexes[way.profile], way) for query in fragments]
         sizes = indexes[way.profile].info().bytes
+        # only the files that a way of searching reads count as its cost
         parts = {"winnowing": ("catalogue", "postings"), "vector": ("catalogue", "vectors")}
         needed = parts.get(way.method, tuple(sizes))
         yield Cost(

@@ -157,6 +157,7 @@ def kds_figure_4(bench: Bench) -> Finding:
     for source in sources(bench):
         by_layer: dict[float, Estimate] = {}
         layers = int(open_local(source.model).checkpoint.model.config.get_text_config().num_hidden_layers)
+        # the same sets for every layer
         sets = list(map(partial(trial_set, source, settings, subset=0), settings.shares))
         for layer in range(1, layers + 1):
             values = [kernel_divergence(*embeddings_of(bench, source, samples, layer=layer)) for samples in sets]
@@ -180,18 +181,20 @@ def kds_figure_6(bench: Bench) -> Finding:
     settings = settings_of(bench)
     lines: list[ValueRow] = []
     drawn = []
-    sizes = np.zeros(0, int)
     for source in sources(bench):
         whole = source.texts_of_a_set(settings)
         sizes = np.unique(np.linspace(max(4, whole // SIZES), whole, SIZES).astype(int))
         before, _ = embeddings_of(bench, source, trial_set(source, settings, share=0.0, subset=0))
         sums = np.array([decomposition(before[:size], before[:size])[0].sum() for size in sizes])
+        # n² where all texts are alike; the root of the sum, E, removes n from the score only if the sum is linear
         fit = [float(np.corrcoef(sizes**power, sums)[0, 1] ** 2) for power in (1, 2)]
-        lines.append(ValueRow(source.name, (*fit, *map(float, sums))))
+        # sources may have sets of different sizes, and few texts give fewer of them
+        name = f"{source.name}, n = {', '.join(map(str, sizes))}"
+        lines.append(ValueRow(name, (*fit, *map(float, sums), *[None] * (SIZES - len(sums)))))
         drawn.append(Series(source.name, dict(zip(map(float, sizes), map(bare, map(float, sums)), strict=True))))
     axes = Axes("texts", "sum")
     chart = Chart(name="sums", title="Sum of kernel entries", series=tuple(drawn[:MOST_SERIES]), axes=axes)
-    heads = ("R² of a line", "R² of n²", *map("n = {}".format, sizes))
+    heads = ("R² of a line", "R² of n²", *map(f"n, {{}} of {SIZES}".format, range(1, SIZES + 1)))
     return Finding(
         name="kds/figure-6",
         title=f"Sum of kernel entries by number of samples ({PAPER.title}, Figure 6: R² of a line .977)",

@@ -189,6 +189,7 @@ def kds_table_8(bench: Bench) -> Finding:
     printed = PAPER.tables["table-8"]
     ours = []
     for part, divisor in PARTS.items():
+        # the sizes of a bench are part of its settings, so smaller sets are those of another bench
         divided = bench if divisor == 1 else of_size(bench, divisor)
         settings, measured = settings_of(divided), trials(divided, methods)
         for name in names_of(measured):
@@ -279,6 +280,7 @@ def percentage_error(measured: Sequence[Trial], source: str, method: str) -> flo
     """Return the mean absolute percentage error over subsets, averaged over λ; None where a score changes its sign."""
     errors = []
     for values in by_share(measured, source, method):
+        # a percentage of a mean near 0 says nothing
         if has_no_spread(values) or values.min() <= 0 <= values.max():
             return None
         errors.append(np.abs((values - values.mean()) / values.mean()).mean())

@@ -134,7 +134,8 @@ def sources(bench: Bench) -> tuple[TrialSource, ...]:
         return tuple(chain.from_iterable(starmap(partial(labelled, models=models), bench.data.items())))
     if bench.scale == "paper":
         raise DataError("the scale paper needs data with labels: expected --data arxivtection=PATH or another")
-    of_small = replace(bench, models=())  # the planted models are of `builtin:small`
+    # the planted models are of `builtin:small`
+    of_small = replace(bench, models=())
     chosen = pools(of_small, bench.seeds[0], context=False)
     return tuple(planted_source(plant, chosen[plant]) for plant in (CONVERGED, "constant rate"))
 
@@ -206,7 +207,8 @@ def measured_trial(bench: Bench, source: TrialSource, share: float, subset: int,
     key = combined([source.model, text_column(samples), bench.seeds[0]])[:16]
     path = bench.out / "kds-trials" / f"{file_name(source.name)}-{share:g}-{subset}-{key}.json"
     stored = json.loads(path.read_text("utf-8")) if path.exists() else {"values": {}, "seconds": {}}
-    if not stored["values"].keys() >= set(methods):  # what shares a fine-tuning is measured with it
+    if not stored["values"].keys() >= set(methods):
+        # what shares a fine-tuning is measured with it
         missing = without(dict.fromkeys([*methods, *ONE_TUNING]), stored["values"])
         bench.watchers.begin(f"{source.name}, λ {share:g}, subset {subset}")
         model = measured_model(bench, source, samples)

@@ -40,12 +40,14 @@ Sets = Mapping[str, Sequence[Sample]]
 
 def code_of(bench: Bench) -> dict[str, list[Sample]]:
     """Return the texts of each benchmark of a bench."""
-    limit = bench.sizes.get("srdetection", {}).get("texts")  # of a rehearsal; else all
+    # of a rehearsal; else all
+    limit = bench.sizes.get("srdetection", {}).get("texts")
     sets = {}
     for name, place in bench.data.items():
         part = "solution" if {name, str(place)} & PROSE else None
         texts = named_dataset(name, place, part=part, limit=limit).samples
-        sets[name] = list(filter(attrgetter("text"), texts))  # some problems of APPS have no solution
+        # some problems of APPS have no solution
+        sets[name] = list(filter(attrgetter("text"), texts))
     return sets
 
 
@@ -72,7 +74,8 @@ def audit_finding(bench: Bench, name: str, title: str, *, score: str, printed: P
         try:
             own = shares_of(bench, model, sets, score=score)
         except ModelError as reason:
-            if bench.is_rehearsal:  # which is to show that every model runs
+            # which is to show that every model runs
+            if bench.is_rehearsal:
                 raise
             left_out.append(f"{label} was not audited: {reason}")
             continue
@@ -98,6 +101,7 @@ def audit_finding(bench: Bench, name: str, title: str, *, score: str, printed: P
             *left_out,
         ),
         seeds=(),
+        # the middle of the colours is what chance calls leaked: one of the text and its variants is the easiest
         heat_maps=(HeatMap("flagged", "Share called leaked", shares, middle=1 / (variants + 1)),),
     )
 
@@ -112,6 +116,7 @@ def shares_of(bench: Bench, model: str, sets: Sets, *, score: str) -> dict[str, 
     folder, paths = bench.out / AUDITED, {}
     for name, samples in sets.items():
         texts = list(zip(id_column(samples), text_column(samples), strict=True))
+        # variants of another engine, or other names, give other values
         engine = [judging.engine, *judging.changes, judging.names, judging.rename, judging.variants]
         paths[name] = folder / f"{combined([model, score, texts, engine])[:16]}.json"
     if missing := [name for name, path in paths.items() if not path.exists()]:
@@ -126,7 +131,8 @@ def shares_of(bench: Bench, model: str, sets: Sets, *, score: str) -> dict[str, 
                 values = score_samples(sets[name], work, progress=bench.watchers.scoring).values[score]
                 stored = [None if np.isnan(value) else value for value in values.tolist()]
                 write_json(paths[name], {"model": label_of(model), "benchmark": name, "score": score, "values": stored})
-        (folder / STATISTICS).unlink(missing_ok=True)  # the statistics of a benchmark fill gigabytes
+        # the statistics of a benchmark fill gigabytes
+        (folder / STATISTICS).unlink(missing_ok=True)
     groups = map_values(group_column, sets)
     return {name: rule_share(stored_values(path), groups[name], judging.ties) for name, path in paths.items()}
 

@@ -188,6 +188,7 @@ def judged_by_writing(configuration: Configuration, *, named: Sequence[str] = ()
     if configuration.model.startswith("builtin:"):
         for part, most in {**FEW, "per_group": OF_A_GROUP}.items():
             own = getattr(configuration.data, part)
+            # "all" is no number to compare with
             fewer[part] = most if own == ALL else min(most, own)
     return replace(
         configuration,
@@ -203,6 +204,7 @@ def detectors(named: Sequence[str]) -> tuple[str, ...]:
     That is the paper's filter, SrDetection with each number of variants, and the detector of calibrated decisions.
     """
     rule = paper_score("black")
+    # the largest number is the default of the score, which stands there already
     fewer = (f"{rule}:n={n}" for n in NUMBERS if n < max(NUMBERS))
     return (FILTER, *(named or ("black",)), rule, calibrated_black(), *fewer)
 
@@ -294,6 +296,7 @@ def benchmark_rate(bench: Bench, configuration: Configuration, epoch: int, *, na
 
 def variant_rule(configuration: Configuration) -> str:
     """Return the column of SrDetection's rule with as many variants as the run makes, at most the paper's ten."""
+    # a run with fewer variants than the paper has no value of the default score
     most = configuration.judging.variants
     return paper_score("black") if most >= max(NUMBERS) else f"{paper_score('black')}:n={most}"
 

@@ -140,6 +140,7 @@ def choose(bench: Bench, configuration: Configuration, evaluation: Evaluation) -
     for at in np.flatnonzero(part_column(planted.samples) == "member").tolist():
         found_by = sum(column[at].is_member for column in columns.values()) if own[at].is_member else 0
         value = -np.inf if np.isnan(own[at].value) else own[at].value
+        # ordered by: found at all, by few others, by its value; the position breaks ties
         candidates.append((own[at].is_member, -found_by, value, at))
     best = max(candidates)[-1]
     return StudiedSample(planted.samples[best], map_values(itemgetter(best), columns))

@@ -37,6 +37,7 @@ NAMES: Mapping[str, str] = {
 def in_paper(*accesses: Access) -> dict[str, str]:
     """Return the paper's name of a method → our detector, in the order of its Tables 2 and 1."""
     order = *printed_methods("table-2"), *printed_methods("table-1")
+    # two scores have the row SrDetection, one for each access
     rows = {row: name for name, row in NAMES.items() if DETECTORS[name].access in accesses}
     return mapped(rows.__getitem__, sorted(rows, key=order.index))
 

@@ -91,6 +91,7 @@ def audits_of(bench: Bench, configuration: Configuration, epoch: int, *, benchma
     """
     folder, planted = bench.folder(configuration), bench.planted(configuration)
     sets = map_values(planted.part, PLANTED) | {**benchmarks}
+    # an audit must not see from a label or a part of the run which texts were planted
     unseen = list(map(without_label, planted.part("calibration-nonmember")))
     comparison = ComparisonData(unseen=unseen, unseen_source="texts held out")
     judging = configuration.judging

@@ -38,6 +38,7 @@ def name_sources(bench: Bench) -> Finding:
     if set(engines) != {DETERMINISTIC}:
         runs[", ".join(dict.fromkeys(engines)), "all"] = old
     for way in WAYS:
+        # the runs of the other tables have these names already
         first = way == WAYS[0] and not runs
         runs[way] = old if first else runs_of(with_names(bench, *way))
     tables = list(map(partial(names_table, bench=bench, runs=runs), MEASURES))

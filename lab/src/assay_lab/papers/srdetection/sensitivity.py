@@ -64,6 +64,7 @@ def by_variants(score: str, printed: PrintedTable, runs: Runs) -> tuple[ValueTab
         "macro-F1",
         runs=runs,
         ours=by_epoch(runs, "macro-F1"),
+        # the column of the default number is called as the score alone
         rows={n: score if int(n) == default else f"{score}:n={n}" for n in numbers},
         columns=epochs_of(runs),
         heading=epoch_heading,

@@ -43,7 +43,8 @@ def threshold_table(runs: Runs) -> ValueTable:
     printed, view, epochs = PAPER.tables["table-6"], views_of(runs)[0], epochs_of(runs)
     rows = []
     for label, detector in gray_rows().items():
-        if label == "SrDetection":  # its threshold is 0
+        # its threshold is 0
+        if label == "SrDetection":
             continue
         values: list[Value] = []
         for seeds, epoch in product(runs.values(), epochs):

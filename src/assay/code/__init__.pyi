@@ -22,6 +22,7 @@ from .rename.pools import NameSource as NameSource
 from .rename.pools import ProposedPool as ProposedPool
 from .rename.pools import SampledNames as SampledNames
 from .rename.pools import SynonymPool as SynonymPool
+from .rename.pools import identifier as identifier
 from .rename.prose import docstring_lines as docstring_lines
 from .rename.prose import prose_mentions as prose_mentions
 from .rename.python_names import keywords_of as keywords_of

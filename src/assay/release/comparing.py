@@ -137,7 +137,7 @@ def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
     Of single tasks it is exact, given the discordant ones (Clopper and Pearson), so that it agrees with the test; of
     clusters or means of several answers it is Student's t over clusters.
     """
-    totals = np.array([group.sum() for group in sums])
+    totals = np.array(list(map(np.sum, sums)))
     n, value = len(sums), float(totals.sum() / tasks)
     if n == tasks and set(totals) <= {-1.0, 0.0, 1.0}:
         better, discordant = int((totals > 0).sum()), int(np.abs(totals).sum())

@@ -33,7 +33,8 @@ def data_card(secret: Secret, number: int) -> str:
         invalid = f"**{NOT_VALID}**\n\n"
     if committed.left_out:
         names = ", ".join(committed.left_out)
-        left = f"{number_of(len(committed.left_out), 'task')} that cannot be tested stand here unchanged: {names}.\n\n"
+        tasks = number_of(len(committed.left_out), "task")
+        left = f"{tasks} that cannot be tested stand here unchanged and add nothing to a test: {names}.\n\n"
     if committed.canary:
         canary = f"Canary: `{committed.canary}`\n\n"
     return (

@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import filterfalse, islice
 from operator import attrgetter, itemgetter
 
 from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
+from assay.release.families import evened, name_families, partly_changed
 from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
@@ -89,6 +91,7 @@ def drafted(
     *,
     seed: int,
     most: int,
+    least: int = 0,
     naming: NameSources | None = None,
     task: str = "",
 ) -> CopyDraft | str:
@@ -100,6 +103,7 @@ def drafted(
         language: of its code.
         seed: of the names; the same seed gives the same copies.
         most: number of copies.
+        least: where fewer can change all names, others change some of them.
         naming: where names come from; None for unrelated words.
         task: id of the task, for the author's lists.
     """
@@ -120,6 +124,9 @@ def drafted(
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
+    alone = naming.alone(task, names)
+    groups = map(partial(_names_at, names), name_families(names, alone))
+    keep = keep.union(*filterfalse(keep.isdisjoint, groups))
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
         program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
@@ -127,14 +134,18 @@ def drafted(
     if not drawn.variants:
         return drawn.reason or "no names to change"
     names = analysis(program.text, keep=keep, language=language).names
-    # the candidates of a name are numbered in the order in which the variants bring them
+    old, families = tuple(map(attrgetter("name"), names)), name_families(names, alone)
+    rows = [tuple(map(partial(_new_name, variant), names)) for variant in drawn.variants]
+    drafts = dict.fromkeys(rows)
+    if not naming.unrelated:
+        candidates = list(map(dict.fromkeys, zip(*rows, strict=True)))
+        drafts = dict.fromkeys(map(partial(evened, old, candidates=candidates, families=families), rows))
+    drafts.pop(old, None)
+    if len(drafts) < least:
+        drafts |= dict.fromkeys(islice(partly_changed(old, list(drafts), families, seed=seed), most))
+    # the candidates of a name are numbered in the order in which the copies bring them
     words: list[dict[str, int]] = [{} for _ in names]
-    copies = []
-    for variant in drawn.variants:
-        numbers = []
-        for numbered, name in zip(words, names, strict=True):
-            numbers.append(numbered.setdefault(_new_name(variant, name), len(numbered)))
-        copies.append(tuple(numbers))
+    copies = [tuple(map(_number_in, words, draft)) for draft in islice(drafts, most)]
     return CopyDraft(
         names=names,
         words=tuple(map(tuple, words)),
@@ -142,6 +153,14 @@ def drafted(
         content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
         fitting=fitting,
     )
+
+
+def _number_in(numbered: dict[str, int], word: str) -> int:
+    return numbered.setdefault(word, len(numbered))
+
+
+def _names_at(names: Sequence[Renamable], places: Sequence[int]) -> frozenset[str]:
+    return frozenset(map(attrgetter("name"), map(names.__getitem__, places)))
 
 
 def _names_in_signatures(text: str, names: Sequence[Renamable]) -> Iterator[str]:
@@ -199,7 +218,7 @@ def _readable(row: SourceRow, layout: TaskLayout, language: str) -> tuple[_Progr
 def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: str) -> TaskContent | None:
     """Return another content of a task, cut at the same names; None where its names are others."""
     program = _Program.of(row, layout, tests=True)
-    changing = {name.name for name in draft.names}
+    changing = set(map(attrgetter("name"), draft.names))
     keep = [name.name for name in analysis(program.text, language=language).names if name.name not in changing]
     names = {_key(name): name for name in analysis(program.text, keep=frozenset(keep), language=language).names}
     order = list(map(_key, draft.names))
@@ -240,14 +259,14 @@ def _cut(
     for cell, text in cells_of(row, layout.mentions):
         places = {}
         for index, name in enumerate(names):
-            places |= dict.fromkeys((word.start() for word in _whole(text, name.name)), index)
+            places |= dict.fromkeys(map(re.Match.start, _whole(text, name.name)), index)
         cells.append(_cut_cell(cell, text=text, places=places, names=names))
     for cell, text in cells_of(row, (*layout.statement, *layout.prose)):
         prose = mentioned(text, first=0, last=len(text), places={})
         in_prose.update(prose.mentions.values())
         unclear |= prose.unclear
         cells.append(_cut_cell(cell, text=text, places=prose.mentions, names=names))
-    in_words = frozenset(names[index].name for index in in_prose)
+    in_words = frozenset(map(attrgetter("name"), map(names.__getitem__, in_prose)))
     return _CutRow(TaskContent(tuple(cells)), mentioned=in_words, unclear=frozenset(unclear))
 
 

@@ -1,7 +1,8 @@
 """Other examples of a task: whether they may stand in place of its own, which the tests of the task cannot tell.
 
-Only doctests change. The new ones show as much as the old: not one result alone where there were several, and no result
-that is its own input where none was. Numbers stay in the range that a reader would infer, since the text may state one.
+Only doctests change. The new ones show as much as the old: not one result alone where there were several, no result
+that is its own input where none was, and each special case that the old ones show. Numbers stay in the range that a
+reader would infer, since the text may state one; brackets that are closed stay closed, and words stay words.
 """
 
 import ast
@@ -10,14 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 from doctest import DocTestParser, Example
+from itertools import chain, compress
+from operator import methodcaller, not_
 
 import numpy as np
 
+from assay.code import WORDS_BY_PART
 from assay.python_parser import REFUSALS, python_expression, python_literal
 
 EMPTY = {"", "[]", "{}", "()", "''", '""', "set()"}
 FURTHEST = 2
 """A new number lies up to so many times as far from 0 as the old numbers of the same argument."""
+RESULTS = 3
+"""Different results that are shown, where the old examples have so many."""
+DULL = (-1, "all alike")
+CLOSING = dict(zip("([{<", ")]}>", strict=True))
+KNOWN = frozenset(chain.from_iterable(WORDS_BY_PART.values()))
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_QUOTED = re.compile(r"""(['"`])(\w)\1""")
+PlacedValue = tuple[int, object]
+"""A value of an example, with its place among the arguments; the result is at -1."""
 
 
 def shows_as_much(old: str, new: str) -> bool:
@@ -29,15 +42,21 @@ def shows_as_much(old: str, new: str) -> bool:
     except ValueError:
         return False
     results, new_results = set(map(_result, before)), set(map(_result, after))
-    if len(new_results) < min(2, len(results)) or (new_results & EMPTY) - results:
+    if len(new_results) < min(RESULTS, len(results)) or (new_results & EMPTY) - results:
         return False
     # a comment explains its own example; an input that comes back shows nothing of the task
     if any("#" in example.source for example in before) or all(map(_echoes, after)) > all(map(_echoes, before)):
         return False
+    old_values, new_values = list(_values(before)), list(_values(after))
+    letters = {letter.lower() for _, letter in _QUOTED.findall(_prose(old))}
+    cases, new_cases = _special_cases(old_values, letters), _special_cases(new_values, letters)
+    # a result of one value throughout shows less, where no old one was so
+    if not cases <= new_cases or DULL in new_cases - cases:
+        return False
     arguments: dict[int, list[object]] = {}
-    for place, value in _arguments(before):
+    for place, value in old_values:
         arguments.setdefault(place, []).append(value)
-    return all(_is_alike(value, arguments.get(place, ())) for place, value in _arguments(after))
+    return all(_is_alike(value, arguments.get(place, ())) for place, value in new_values if place >= 0)
 
 
 def _echoes(example: Example) -> bool:
@@ -49,9 +68,11 @@ def _result(example: Example) -> str:
     return re.split("\"\"\"|'''", example.want)[0].strip()
 
 
-def _arguments(examples: Iterable[Example]) -> Iterator[tuple[int, object]]:
-    """Yield the literal arguments of calls, with their places."""
+def _values(examples: Iterable[Example]) -> Iterator[PlacedValue]:
+    """Yield the literal arguments of calls, and their results."""
     for example in examples:
+        with suppress(*REFUSALS):
+            yield -1, python_literal(python_expression(_result(example)))
         try:
             call = python_expression(example.source.strip())
         except REFUSALS:
@@ -61,17 +82,61 @@ def _arguments(examples: Iterable[Example]) -> Iterator[tuple[int, object]]:
                 yield place, python_literal(argument)
 
 
+def _special_cases(values: Iterable[PlacedValue], letters: Iterable[str]) -> set[tuple[int, str]]:
+    """Return what values show beside themselves: the edges of a task, and the letters that its text names."""
+    cases = set()
+    for place, value in values:
+        # no bool: it is a number to Python alone
+        if type(value) in (int, float) and value in (0, 1):
+            cases.add((place, str(value)))
+        if not isinstance(value, str | list | tuple):
+            continue
+        parts = list(map(repr, value))
+        shown = {
+            "empty or single": len(parts) < 2,  # noqa: PLR2004  less than a pair
+            "repeated": len(set(parts)) < len(parts),
+            "all alike": len(set(parts)) == 1 < len(parts),
+            "palindrome": parts == parts[::-1] and len(parts) > 1,
+            "negative": any(map(methodcaller("startswith", "-"), parts)),
+        }
+        for letter in letters:
+            places = list(map(str.lower, map(str, value)))
+            shown[f"has {letter}"] = letter in places
+            shown[f"ends with {letter}"] = places[-1:] == [letter]
+        cases |= {(place, case) for case, holds in shown.items() if holds}
+    return cases
+
+
 def _is_alike(value: object, old: Sequence[object]) -> bool:
     """Return True if a value is of the range that the old values of its argument show."""
     if isinstance(value, str):
-        lengths = {len(each) for each in old if isinstance(each, str)}
+        texts = [each for each in old if isinstance(each, str)]
+        if set(map(len, texts)) == {1} != {len(value)} or all(map(_is_closed, texts)) > _is_closed(value):
+            return False
         # ranges such as "2-5" have an order that the text may assume
-        return (lengths != {1} or len(value) == 1) and not re.search(r"\d-\d", value)
+        return not re.search(r"\d-\d", value) and _has_sense(value, texts)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
     numbers = [each for each in old if isinstance(each, int | float)]
     alike = [abs(each) for each in numbers if np.sign(each) == np.sign(value)]
     return abs(value) <= FURTHEST * max(alike, default=-1)
+
+
+def _is_closed(text: str) -> bool:
+    """Return True if each bracket of a text is closed by its own kind."""
+    expected: list[str] = []
+    for character in text:
+        if character in CLOSING:
+            expected.append(CLOSING[character])
+        elif character in CLOSING.values() and (not expected or expected.pop() != character):
+            return False
+    return not expected
+
+
+def _has_sense(text: str, old: Iterable[str]) -> bool:
+    """Return False where old texts have words that are known, and a text has words without a sense."""
+    before = set(_WORD.findall(" ".join(old).lower()))
+    return before.isdisjoint(KNOWN) or KNOWN.union(before).issuperset(_WORD.findall(text.lower()))
 
 
 def _changes_doctests_alone(old: str, new: str) -> bool:
@@ -86,6 +151,11 @@ def _changes_doctests_alone(old: str, new: str) -> bool:
         if tag != "equal" and not all((*is_test[0][first], *is_test[1][second])):
             return False
     return True
+
+
+def _prose(text: str) -> str:
+    lines = text.splitlines()
+    return "\n".join(compress(lines, map(not_, _doctest_lines(lines))))
 
 
 def _doctest_lines(lines: Sequence[str]) -> list[bool]:

@@ -30,6 +30,7 @@ from assay.release.drafting import CopyDraft, drafted, other_content, same_names
 from assay.release.examples import shows_as_much
 from assay.release.lot import drawn_order, keyed_seed, new_key
 from assay.release.naming import NameSources, read_name_sources
+from assay.release.power import FEWER_COPIES
 from assay.release.secret_checks import MOST_CHARACTERS, most_characters
 from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_secret
 from assay.release.secret_values import (
@@ -43,9 +44,9 @@ from assay.release.secret_values import (
     SecretTask,
     TaskContent,
 )
-from assay.release.settings import ReleaseSettings
+from assay.release.settings import LEAST_COPIES, ReleaseSettings
 from assay.release.verifying import TaskTests, packages_in, sandbox_threads
-from assay.reports import Report, TabularResult, describe
+from assay.reports import Report, TabularResult, describe, number_of
 
 POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
@@ -221,8 +222,8 @@ def committed_release(
     naming = read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated)
     rows, ids, languages = rows[::every], ids[::every], languages[::every]
     first = settings.copies + 1  # one copy of each is the twin
-    group = columns.group
-    clusters = clusters_of(ids, rows, [scored_text(row, layout) for row in rows], languages=languages, group=group)
+    texts = list(map(partial(scored_text, layout=layout), rows))
+    clusters = clusters_of(ids, rows=rows, texts=texts, languages=languages, group=columns.group)
     packages = packages_in(settings.packages)
     if packages and "python" not in languages:
         raise DataError(f"--packages {settings.packages}: no task is in Python, so no test imports them")
@@ -293,7 +294,7 @@ class _CopyPlan:
         """Return the tasks with their copies, and why others are left out, by their ids."""
         left_out: dict[str, str] = {}
         pending: list[Future[SecretTask]] = []
-        tasks = []
+        tasks, few = [], 0
         with sandbox_threads() as pool, progress_bar("making copies") as progress:
             # the tests of the original come first: a task that fails its own shows nothing of a copy
             levels = list(pool.map(self._level, range(len(self.ids))))
@@ -301,6 +302,12 @@ class _CopyPlan:
             # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
             for place, name in enumerate(self.ids):
                 draft = self._draft(place) if levels[place] in LEVELS else levels[place]
+                if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
+                    few += len(draft.copies) > LEAST_COPIES
+                    draft = (
+                        f"{len(draft.copies)} of the {self.first} copies that are needed, the twin included "
+                        "(more by --names or --unrelated; or fewer --copies)"
+                    )
                 if isinstance(draft, str):
                     left_out[name] = draft
                     continue
@@ -314,6 +321,8 @@ class _CopyPlan:
                     left_out[task.id] = f"fewer than {self.first} copies pass its tests"
                 if progress:
                     progress(done, len(pending))
+        if few:
+            notes.append(f"--copies {LEAST_COPIES} tests {number_of(few, 'task')} more. {FEWER_COPIES}")
         return tasks, left_out
 
     def _level(self, place: int) -> str:
@@ -322,7 +331,10 @@ class _CopyPlan:
         task = SecretTask.original(self.ids[place], row=row, language=language)
         outcome = self.tests.outcomes([row], task)
         if outcome == [False]:
-            return f"its own solution fails its tests: {self.tests.failure(row, task)}"
+            failure = self.tests.failure(row, task)
+            if failure.startswith("ModuleNotFoundError"):
+                failure += "; expected --packages DIR with it"
+            return f"its own solution fails its tests: {failure}"
         if outcome == [True]:
             return PASSES
         return COMPILES if language == "python" and _compiles(row, self.layout) else PARSES
@@ -351,22 +363,17 @@ class _CopyPlan:
         return shown
 
     def _draft(self, place: int) -> CopyDraft | str:
-        """Return the copies of a task before they are verified, or why there are too few."""
-        draft = drafted(
+        """Return the copies of a task before they are verified, or why there are none."""
+        return drafted(
             self.rows[place],
             self.layout,
             self.languages[place],
             seed=keyed_seed(self.key, "copies", self.ids[place]),
             most=max(POOL, self.first),
+            least=self.first,
             naming=self.naming,
             task=self.ids[place],
         )
-        if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
-            return (
-                f"{len(draft.copies)} of the {self.first} copies that are needed, the twin included "
-                "(more by --names or --unrelated; or fewer --copies)"
-            )
-        return draft
 
     def _blank(self, place: int, draft: CopyDraft, *, level: str, shown: Sequence[str]) -> SecretTask:
         """Return a task without its copies."""
@@ -424,7 +431,7 @@ def _contents(
     others = [
         same_names(draft, row=other_content(row, layout, text), layout=layout, language="python") for text in texts
     ]
-    usable = tuple(content for content in others if content is not None)
+    usable = tuple(filter(None, others))
     return usable if len(usable) > 1 else (draft.content,)
 
 

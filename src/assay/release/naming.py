@@ -4,9 +4,10 @@ import builtins
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
+from operator import attrgetter
 from pathlib import Path
 
-from assay.code import ClosePool, DictionaryPool, NameKind, NamePool
+from assay.code import ClosePool, DictionaryPool, NameKind, NamePool, Renamable
 from assay.datasets import SourceRow
 from assay.errors import DataError
 from assay.guard import json_file
@@ -66,6 +67,11 @@ class NameSources:
             return frozenset()
         letters = {name for name in mentioned if len(name) == 1}
         return frozenset(letters.difference((self.listed or {}).get(task, ())))
+
+    def alone(self, task: str, names: Iterable[Renamable]) -> frozenset[str]:
+        """Return the names that may change unlike those that they resemble: by the author's lists, or to any word."""
+        listed = frozenset((self.listed or {}).get(task, ()))
+        return listed.union(map(attrgetter("name"), names)) if self.unrelated else listed
 
     def check(self, task: str, changing: Collection[str]) -> None:
         """Make sure that every name of the author's list can change.

@@ -9,6 +9,9 @@ from assay.reports import Column, Missing, Row, Table, number_of
 
 _ROWS = Path(__file__).with_name("power.toml")
 SOURCE = "docs/results/release.md"
+FEWER_COPIES = (
+    f"With five copies in place of ten a task shows about four fifths: z is 8.6, not 10.5, with 40 tasks ({SOURCE})."
+)
 TEXT_ALONE = "Text alone finds a release only where it was seen about four times or more"
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, repeat
+from operator import attrgetter, itemgetter, methodcaller
 
 import numpy as np
 
@@ -136,7 +136,7 @@ class ReleasedCopies:
             size = len(tasks[0].sets[1])
             whole, scores = tasks, _written(models, tasks)
         else:
-            tasks = [_texts_of(secret, task, tranche) for task in secret.committed.tasks]
+            tasks = list(map(partial(_texts_of, secret, tranche=tranche), secret.committed.tasks))
             size = max(len(entry.sets[1]) for entry in tasks)
             if size < LEAST_COPIES:
                 raise DataError(f"{secret.path}: {size} copies are left to compare, expected {LEAST_COPIES}")
@@ -182,8 +182,8 @@ class ReleasedCopies:
 
     def _published_test(self, number: int, scores: Sequence[TextScores]) -> tuple[LotTest, int, int]:
         """Return what `_test` does of the texts of one version."""
-        rows = [entry.texts[number] for entry in self.tasks]
-        lots = [entry.places[number] for entry in self.tasks]
+        rows = list(map(itemgetter(number), map(attrgetter("texts"), self.tasks)))
+        lots = list(map(itemgetter(number), map(attrgetter("places"), self.tasks)))
         return self._test(scores, tasks=self.tasks, rows=rows, lots=lots)
 
     def _test(
@@ -196,7 +196,7 @@ class ReleasedCopies:
         """Return the test of one lot, how many clusters rank their published copy first, and their number."""
         tables = _tables(scores, rows)
         d = statistic.standardised_within(statistic.residuals(tables[0], tables[1:]))
-        clusters = [entry.task.cluster for entry in tasks]
+        clusters = list(map(attrgetter("task.cluster"), tasks))
         table, members = statistic.by_cluster(statistic.evidence(d), clusters)
         sums, _ = statistic.by_cluster(d, clusters)
         drawn = np.array([lots[group[0]] for group in members])
@@ -215,8 +215,9 @@ class ReleasedCopies:
         tasks = max(by_width.values(), key=len, default=[])
         if len(tasks) < LEAST_TASKS:
             return None
-        lots = [self.secret.content_lot(entry.task.cluster, number) for entry in tasks]
-        return self._test(self.scores, tasks=tasks, rows=[entry.contents[number] for entry in tasks], lots=lots)[0]
+        lots = list(map(partial(self.secret.content_lot, number=number), map(attrgetter("task.cluster"), tasks)))
+        rows = list(map(itemgetter(number), map(attrgetter("contents"), tasks)))
+        return self._test(self.scores, tasks=tasks, rows=rows, lots=lots)[0]
 
 
 def _texts_of(secret: Secret, task: SecretTask, tranche: int | None) -> TaskTexts:
@@ -277,7 +278,7 @@ def _members(secret: Secret, task: SecretTask, number: int, tranche: int | None)
 def _copies(secret: Secret, task: SecretTask, members: Iterable[int], number: int) -> list[str]:
     """Return the texts of some copies, with the content that a version has."""
     content = secret.content_lot(task.cluster, number)
-    return [secret.scored(task, index, content) for index in members]
+    return list(map(partial(secret.scored, task, content=content), members))
 
 
 def _likelihoods(models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts]) -> list[dict[str, float]]:
@@ -287,17 +288,17 @@ def _likelihoods(models: Sequence[Generator | LogProbScorer], tasks: Sequence[Ta
         for contents in (*entry.texts.values(), *entry.contents.values()):
             texts |= dict.fromkeys(contents if len(contents) > 1 else ())
     inform(f"{number_of(len(models), 'model')} will read {number_of(len(texts), 'text')} once each")
-    return [log_likelihoods(model, list(texts)) for model in models]
+    return list(map(log_likelihoods, models, repeat(list(texts))))
 
 
 def _written(models: Sequence[Generator | LogProbScorer], tasks: Sequence[TaskTexts]) -> list[dict[str, float]]:
     """Return for each content how much of it each model writes."""
-    contents = list(chain.from_iterable(entry.texts.values() for entry in tasks))
+    contents = list(chain.from_iterable(map(methodcaller("values"), map(attrgetter("texts"), tasks))))
     inform(
         f"{number_of(len(models), 'model')} will continue {number_of(len(contents), 'public prompt')} once each, "
         f"{WRITTEN} tokens at most"
     )
-    return [characters_alike(model, contents) for model in models]
+    return list(map(characters_alike, models, repeat(contents)))
 
 
 def _are_scored(texts: Iterable[str], scores: Sequence[TextScores]) -> bool:
@@ -322,10 +323,10 @@ def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
         copies: scored.
         number: of the version.
     """
-    secret, tasks = copies.secret, [entry.task for entry in copies.tasks]
-    sets = [secret.set_of(task, number) for task in tasks]
-    rows = [_copies(secret, task, members, number=number) for task, members in zip(tasks, sets, strict=True)]
-    weights = _weights_of_parents(_tables(copies.scores, rows), [task.cluster for task in tasks])
+    secret, tasks = copies.secret, list(map(attrgetter("task"), copies.tasks))
+    sets = list(map(partial(secret.set_of, number=number), tasks))
+    rows = list(map(partial(_copies, secret, number=number), tasks, sets))
+    weights = _weights_of_parents(_tables(copies.scores, rows), list(map(attrgetter("cluster"), tasks)))
     own: list[float] = []
     drawn: list[list[float]] = []
     for place, task in enumerate(tasks):
@@ -346,7 +347,7 @@ def single_tasks(copies: ReleasedCopies, number: int) -> tuple[TaskTest, ...]:
         begin, size = begin + size, 2 * size
     p_values = list(map(sequential_p, own, drawn))
     q_values = map(float, benjamini_hochberg(p_values))
-    return tuple(map(TaskTest, (task.id for task in tasks), p_values, q_values))
+    return tuple(map(TaskTest, map(attrgetter("id"), tasks), p_values, q_values))
 
 
 def _add_scores(
@@ -356,7 +357,7 @@ def _add_scores(
     weights: Float64Array,
 ) -> None:
     """Score further copies of some tasks (by their places) and add what the parents leave of their values."""
-    scores = [log_likelihoods(model, list(chain(*further.values()))) for model in models]
+    scores = list(map(log_likelihoods, models, repeat(list(chain(*further.values())))))
     for place, texts in further.items():
         for text in texts:
             if _are_scored([text], scores):

@@ -52,7 +52,7 @@ class CutCell:
         """Return the text with these names."""
         parts = [""] * (2 * len(self.order) + 1)
         parts[::2] = self.pieces
-        parts[1::2] = [names[index] for index in self.order]
+        parts[1::2] = list(map(names.__getitem__, self.order))
         return "".join(parts)
 
 

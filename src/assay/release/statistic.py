@@ -7,6 +7,7 @@ are, drawing the lot again gives the distribution of any statistic of them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.stats import binom
@@ -76,7 +77,7 @@ def by_cluster(table: Float64Array, clusters: Sequence[str]) -> tuple[Float64Arr
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(clusters):
         rows.setdefault(name, []).append(row)
-    members = [np.asarray(group, np.int64) for group in rows.values()]
+    members = list(map(partial(np.asarray, dtype=np.int64), rows.values()))
     return np.stack([table[group].sum(axis=0) for group in members]), members
 
 

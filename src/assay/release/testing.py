@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +154,11 @@ def run_release_test(
         release=value.committed.name,
         commitment=value.commitment,
         valid=value.committed.valid,
-        has_beacon=all(version.beacon for version in value.versions),
+        has_beacon=all(map(attrgetter("beacon"), value.versions)),
         access=settings.access,
         parents=tuple(map(display_name, settings.parent)),
         tasks=len(copies.tasks),
-        clusters=len({entry.task.cluster for entry in copies.tasks}),
+        clusters=len(set(map(attrgetter("task.cluster"), copies.tasks))),
         copies=copies.size,
         versions=versions,
         single=single,
@@ -351,7 +352,7 @@ def _logged(
     secret: Secret, versions: Sequence[VersionTest], model: str, settings: ReleaseTestSettings
 ) -> tuple[Secret, tuple[VersionTest, ...]]:
     """Return the secret with these tests in its log, and the tests with p-values adjusted over it."""
-    parents = [f"parent {display_name(parent)}" for parent in settings.parent]
+    parents = map("parent {}".format, map(display_name, settings.parent))
     words = ", ".join([settings.access, *parents])
     is_full = secret.log_state.is_full
     places: list[dict[str, int]] = []
@@ -385,5 +386,5 @@ def _adjusted(secret: Secret, *, placebo: bool) -> dict[int, float]:
     A placebo cannot have seen the lot: it is a check, and takes nothing from the others.
     """
     counted = [place for place, entry in enumerate(secret.tests) if placebo or not entry.placebo]
-    p_values = holm_adjusted([secret.tests[place].p_value for place in counted])
+    p_values = holm_adjusted(list(map(attrgetter("p_value"), map(secret.tests.__getitem__, counted))))
     return dict(zip(counted, p_values, strict=True))

@@ -194,6 +194,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "release-statistic": ("release/statistic", release_statistic),
     "release-statistic-pretrained": ("release/statistic_pretrained", release_statistic_pretrained),
     "release-power": ("release/power", release_power),
+    "release-power-synonyms": ("release/power_synonyms", release_power),
     "release-twins": ("release/twins", release_twins),
     "release-difficulty": ("release/difficulty", release_difficulty),
     "release-black-box": ("release/black_box", release_black_box),

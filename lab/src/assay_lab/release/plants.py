@@ -84,7 +84,9 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "syn
     kept, names, languages, originals, texts = [], [], [], [], []
     for row, name in zip(rows, ids, strict=True):
         language = language_of_row(row, name, columns)
-        draft = drafted(row, layout, language, seed=hash_of(seed, name), most=copies, naming=NAMINGS[kind])
+        draft = drafted(
+            row, layout, language, seed=hash_of(seed, name), most=copies, least=copies, naming=NAMINGS[kind]
+        )
         if isinstance(draft, str) or len(draft.copies) < copies:
             continue
         own = []

@@ -5,6 +5,7 @@ statistics that were candidates stand side by side: log-likelihood of the text, 
 with and without the model before training as parent. Tasks not trained on stand beside them in some cells, as where a
 part of a publication was seen. `mid_pit` sees the same plants, against tasks not trained on.
 
+The scale `full` has names of a dictionary, `synonyms` what `assay release make` does by default: small releases, once.
 With `--data model=FILE.gguf` the model is another one.
 """
 
@@ -22,6 +23,7 @@ from assay.types import Float64Array
 from assay_lab.columns import at_places
 from assay_lab.experiments.declaration import Data, Experiment, Result, benchmark_data
 from assay_lab.release.plants import (
+    NAMINGS,
     SMALL,
     SMOKE_TASKS,
     STATISTICS,
@@ -41,13 +43,14 @@ KEYS = ("dose", "tasks", "others", "copies", "parent")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Copies of a task, lots, doses, other functions, tasks seen and not, copies read, and all tasks (None: all)."""
+    """Kind and number of copies, lots, doses, other functions, tasks seen and not, copies read, and all tasks."""
 
+    kind: str = "dictionary"
     copies: int = 10
-    lots: int = 5
-    doses: tuple[int, ...] = (1,)
+    lots: int = 10
+    doses: tuple[int, ...] = (1, 4)
     others: int = 100
-    tasks: tuple[tuple[int, int], ...] = ((12, 0), (40, 0), (12, 40))
+    tasks: tuple[tuple[int, int], ...] = ((20, 0), (40, 0), (81, 0), (20, 80))
     read: tuple[int, ...] = (5, 10)
     draws: int = 4000
     rows: int | None = None
@@ -56,7 +59,7 @@ class Size:
 def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield the p-values of each lot, dose, statistic, parent, number of tasks and of copies."""
     name = str(data.get("model", SMALL))
-    made = copy_set(task_rows(data, size.rows), size.copies, seed=seed)
+    made = copy_set(task_rows(data, size.rows), size.copies, kind=size.kind, seed=seed)
     others = other_functions(data)
     parent, _ = copy_values(open_local(name, device="cpu"), made.texts)
     for number in range(size.lots):
@@ -114,7 +117,10 @@ def run(size: Size, seed: int, data: Data) -> Result:
     """How often does the test of a release find a model that was trained on the publication?"""
     rows = []
     for key, group in grouped(plants(size, seed, data), *KEYS).items():
-        row: dict[str, Any] = dict(zip(KEYS, key, strict=True)) | {"lots": len(group)}
+        row: dict[str, Any] = dict(zip(KEYS, key, strict=True)) | {
+            "lots": len(group),
+            "names": NAMINGS[size.kind].title,
+        }
         for title in STATISTICS:
             row[f"z {title}"] = mean_of(group, f"z {title}")
             for level in (0.05, 0.01):
@@ -132,7 +138,18 @@ EXPERIMENTS = (
         run=run,
         scales={
             "smoke": Size(
-                copies=6, lots=1, doses=(1,), others=4, tasks=((6, 0),), read=(3,), draws=100, rows=SMOKE_TASKS
+                kind="synonyms",
+                copies=6,
+                lots=1,
+                doses=(1,),
+                others=4,
+                tasks=((6, 0),),
+                read=(3,),
+                draws=100,
+                rows=SMOKE_TASKS,
+            ),
+            "synonyms": Size(
+                kind="synonyms", lots=5, doses=(1,), tasks=((12, 0), (40, 0), (12, 40)), read=(10,), rows=140
             ),
             "full": Size(),
         },

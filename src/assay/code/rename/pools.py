@@ -58,10 +58,12 @@ def _close_synonyms(lines: str) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in close.items()}
 
 
-CLOSE = _close_synonyms(_LISTS["close"])
+CLOSE = _close_synonyms(_LISTS["close"] + _LISTS["signature"])
 """Word → words that say the same, so that prose around a name stays true."""
 LOCAL = _close_synonyms(_LISTS["close"] + _LISTS["local"])
 """The same for names of which prose says nothing."""
+LIKE_LETTERS = _close_synonyms(_LISTS["letters"])
+"""Letter → letters that a reader takes for the same kind of thing, where prose says nothing of it."""
 SHORT_FORMS = frozenset(chain.from_iterable((word, f"{word}s") for word in (*WORDS_BY_PART["abbreviation"], "substr")))
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|_+|.")
@@ -173,7 +175,7 @@ class SynonymPool:
 
 @dataclass(frozen=True, slots=True)
 class ClosePool:
-    """Names that say the same: each word stays or gives way to a close synonym, a letter to another letter.
+    """Names that say the same: each word stays or gives way to a close synonym, an index or a variable to another one.
 
     Attributes:
         public: names that prose, examples or callers use; the synonyms of others are less close.
@@ -187,12 +189,21 @@ class ClosePool:
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
         """See `NamePool`; names with fewer changed words first, none where no word has a close synonym."""
-        if len(name) == 1 and name not in self.public:
-            return _others(map(str.upper, LETTERS) if name.isupper() else LETTERS, name)
         split_name = identifier(name)
         own, close = split_name.lowered, CLOSE if name in self.public else LOCAL
-        short = SHORT_FORMS if name in self.prose else frozenset()
-        choices = [(word, *filterfalse(short.__contains__, close.get(word, ()))) for word in own]
+        if len(name) == 1 and name not in self.public:
+            # X is a matrix and Y its target; of capital letters, N alone is a number
+            close = LIKE_LETTERS if name.islower() or name == "N" else {}
+        short = SHORT_FORMS if kind == "function" or name in self.prose else frozenset()
+        choices = []
+        for word in own:
+            # a letter among words, as in `nCr`, is part of a formula
+            like = () if len(word) == 1 < len(own) else close.get(word, ())
+            if name in self.prose and word in SHORT_FORMS:
+                # in prose `integers nums` shows a name, and `integers numbers` none
+                choices.append((word, *filter(SHORT_FORMS.__contains__, like)))
+            else:
+                choices.append((word, *filterfalse(short.__contains__, like)))
         # a word twice, as in `pattern_pattern`, says less than the name did
         combined = islice(product(*choices), COMBINATIONS)
         drawn = [words for words in combined if len(set(words)) >= len(set(own))]

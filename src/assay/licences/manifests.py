@@ -344,7 +344,7 @@ def _in_code(text: str, pattern: str, *, is_choice: bool = True) -> ProjectFile:
 def _gradle(text: str) -> ProjectFile:
     """Return what a script of Gradle states, of a variable its value: `name project.licenceName`."""
     values = dict(re.findall(r"(\w+)[ \t]*=[ \t]*(['\"][^'\"\n]+['\"])", text))
-    plain = re.sub(r"(\bname[ \t=]+)(?:\w+\.)*(\w+)", lambda match: match[1] + values.get(match[2], match[2]), text)
+    plain = re.sub(r"(\bname[ \t=]+)(?:\w+\.)*(\w+)", lambda match: f"{match[1]}{values.get(match[2], match[2])}", text)
     return _in_code(plain, rf"\blicense[ \t\n]*\{{[^}}]*?name(?:\.set)?{_SEPARATOR}{_QUOTED}{_URL}")
 
 

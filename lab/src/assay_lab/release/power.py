@@ -5,12 +5,13 @@ statistics that were candidates stand side by side: log-likelihood of the text, 
 with and without the model before training as parent. Tasks not trained on stand beside them in some cells, as where a
 part of a publication was seen. `mid_pit` sees the same plants, against tasks not trained on.
 
-The scale `full` has names of a dictionary, `synonyms` what `assay release make` does by default: small releases, once.
+`release/power` has names of a dictionary, `release/power-synonyms` what `assay release make` does by default: small
+releases, once.
 With `--data model=FILE.gguf` the model is another one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -132,41 +133,36 @@ def run(size: Size, seed: int, data: Data) -> Result:
     return Result(rows, (f"{size.others} other functions beside each epoch; {size.lots} lots a cell.",))
 
 
-EXPERIMENTS = (
-    Experiment(
-        name="release/power",
-        run=run,
-        scales={
-            "smoke": Size(
-                kind="synonyms",
-                copies=6,
-                lots=1,
-                doses=(1,),
-                others=4,
-                tasks=((6, 0),),
-                read=(3,),
-                draws=100,
-                rows=SMOKE_TASKS,
-            ),
-            "synonyms": Size(
-                kind="synonyms", lots=5, doses=(1,), tasks=((12, 0), (40, 0), (12, 40)), read=(10,), rows=140
-            ),
-            "full": Size(),
-        },
-        columns=(
-            "dose",
-            "tasks",
-            "others",
-            "copies",
-            "parent",
-            "evidence p ≤ 0.05",
-            "evidence p ≤ 0.01",
-            "z evidence",
-            "ranks first",
-        ),
-        needs=benchmark_data("humaneval", "mbpp"),
-        takes={"model": "folder or GGUF file of another model"},
-        smoke_does_without=True,
-        stored="release/power",
+DICTIONARY = Experiment(
+    name="release/power",
+    run=run,
+    scales={
+        "smoke": Size(copies=6, lots=1, doses=(1,), others=4, tasks=((6, 0),), read=(3,), draws=100, rows=SMOKE_TASKS),
+        "full": Size(),
+    },
+    columns=(
+        "dose",
+        "tasks",
+        "others",
+        "copies",
+        "parent",
+        "evidence p ≤ 0.05",
+        "evidence p ≤ 0.01",
+        "z evidence",
+        "ranks first",
     ),
+    needs=benchmark_data("humaneval", "mbpp"),
+    takes={"model": "folder or GGUF file of another model"},
+    smoke_does_without=True,
+    stored="release/power",
 )
+SYNONYMS = replace(
+    DICTIONARY,
+    name="release/power-synonyms",
+    scales={
+        "smoke": replace(DICTIONARY.scales["smoke"], kind="synonyms"),
+        "full": Size(kind="synonyms", lots=5, doses=(1,), tasks=((12, 0), (40, 0), (12, 40)), read=(10,), rows=140),
+    },
+    stored="release/power_synonyms",
+)
+EXPERIMENTS = (DICTIONARY, SYNONYMS)

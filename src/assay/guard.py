@@ -184,17 +184,21 @@ def child_value(reader: Callable[..., None], path: Path, *arguments: object, in_
         return json_value(path, stream.read(LARGEST_JSON + 1))
 
 
-def json_file(path: Path) -> Any:  # noqa: ANN401  whatever JSON can hold
+def json_file(path: Path, most: int = LARGEST_JSON) -> Any:  # noqa: ANN401  whatever JSON can hold
     """Return the value of a JSON file that was named, and may be a device without end.
+
+    Args:
+        path: of the file.
+        most: bytes.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is larger than `LARGEST_JSON`, not UTF-8, not JSON, or nested too deeply.
+        ValueError: it is larger, not UTF-8, not JSON, or nested too deeply.
     """
     with path.open("rb") as file:
-        content = file.read(LARGEST_JSON + 1)
-    if len(content) > LARGEST_JSON:
-        raise ValueError(f"more than {LARGEST_JSON:,} bytes")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
     return parse_json(content)
 
 

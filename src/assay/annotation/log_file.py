@@ -14,6 +14,9 @@ from assay.guard import json_file
 STEP = re.compile(r"\[key\]|\[\]|[^.\[\]]+")
 """Steps of a path: a name or number, all entries, or the names of all entries."""
 
+LARGEST_LOG = 1 << 30
+"""Bytes of a JSON log: with the code and the tests of each sample, logs grow larger than other files of JSON."""
+
 
 class LogFile:
     """A file or folder of an evaluation.
@@ -36,7 +39,7 @@ class LogFile:
         if self.path.suffix != ".json" or self.path.is_dir():
             return None
         try:
-            return json_file(self.path)
+            return json_file(self.path, LARGEST_LOG)
         except OSError as error:
             raise DataError(f"{self.path}: {plain_reason(error)}, expected the log of an evaluation") from error
         except ValueError as error:

@@ -58,5 +58,5 @@ def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
 
 def test_the_experiments_are_listed():
     names = {name for name in all_measurements() if name.startswith("release/")}
-    subjects = ("null", "power", "statistic", "twins", "difficulty", "cost", "harm", "black-box")
+    subjects = ("null", "power", "power-synonyms", "statistic", "twins", "difficulty", "cost", "harm", "black-box")
     assert names == set(map("release/{}".format, subjects))

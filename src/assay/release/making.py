@@ -52,8 +52,8 @@ POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
 CONTENTS = 4
 """Contents of a task that are drawn beside its names, where it has examples or independent parts."""
-DRAWN = 4 * CONTENTS
-"""Sets of examples that are drawn, since some show less than the original."""
+DRAWN = 12 * CONTENTS
+"""Sets of examples that are drawn, since most show less than the original."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

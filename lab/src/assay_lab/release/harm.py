@@ -7,6 +7,7 @@ within a task, over the whole text and over the solution given its prompt: the s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from operator import getitem
 from typing import Any
 
@@ -42,6 +43,10 @@ class Piece:
     solution: int
 
 
+DRAWN = 12
+"""Sets of examples that are drawn for each that is kept, as `assay release make` does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """An original and its copies of each kind."""
@@ -63,11 +68,11 @@ def tasks_of(rows: Sequence[SourceRow], copies: int, seed: int) -> list[Task]:
     """Return the tasks of one file with their copies; a kind is empty where a task has nothing of it to change."""
     layout = layout_of(rows, DataSelection(), "tasks")
     codes = [scored_text(row, replace(layout, statement=())) for row in rows]
-    examples = replaced_tests(list(map(Problem, codes, codes)), copies, seed=seed)
+    examples = replaced_tests(list(map(Problem, codes, codes)), DRAWN * copies, seed=seed)
     tasks = []
     for row, code, replaced in zip(rows, codes, examples, strict=True):
         original = piece(row, layout)
-        shown = filter(partial(shows_as_much, code), text_column(replaced.variants))
+        shown = islice(filter(partial(shows_as_much, code), text_column(replaced.variants)), copies)
         in_front = partial(changed_in_front, original, original.text.removesuffix(code))
         made = {"order": list(map(in_front, reordered(code, copies, seed))), "examples": list(map(in_front, shown))}
         for kind, naming in NAMINGS.items():

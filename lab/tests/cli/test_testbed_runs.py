@@ -199,6 +199,7 @@ def test_several_seeds_have_a_folder_each(assay, tmp_path, mine):
     assert lists[0] != lists[1]
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_run_is_refused(assay, smoke, tmp_path):
     out, configuration, _ = smoke
     (tmp_path / "other.json").write_text(as_json(replace(configuration, seed=9)))

@@ -151,6 +151,7 @@ def test_black_box_runs_leave_the_clean_texts_out_and_are_smaller_on_the_shipped
     assert (small.data.members // small.data.per_group, large.data.per_group) == (10, 1)
 
 
+@pytest.mark.slow
 def test_table_2_has_the_papers_three_detectors_at_their_papers_decision(written):
     finding = result("srdetection/table-2", written)
     rows = values(finding.table("macro-f1-filtered"))
@@ -274,6 +275,7 @@ def test_the_case_study_shows_every_letter_of_both_texts(bench):
     assert perplexity < easiest <= hardest
 
 
+@pytest.mark.slow
 def test_where_no_member_is_found_the_case_study_shows_the_nearest_and_says_so(bench):
     low = replace(
         bench.configurations[0], name="untrained", training=replace(bench.configurations[0].training, rate=1e-9)

@@ -100,6 +100,7 @@ def test_a_text_that_taught_it_is_refused_and_so_is_its_group(fitted, texts):
         fitted.scores([Sample("new", "x = 1\ny = 2\n", group="g2")])
 
 
+@pytest.mark.slow
 def test_a_text_that_was_not_known_at_fitting_is_refused(fitted):
     with pytest.raises(DataError, match=r"1 of 1 samples \(first 'new'\) are unknown to the"):
         fitted.scores([Sample("new", "x = 1\ny = 2\n")])

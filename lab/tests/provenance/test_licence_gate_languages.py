@@ -74,6 +74,7 @@ def test_pasted_lines_lie_within_the_host(language):
     assert rest == text.splitlines()
 
 
+@pytest.mark.slow
 def test_the_experiment_finds_verbatim_copies_in_seconds():
     experiment = all_measurements()["provenance/licence_gate_languages"]
     rows = experiment.run(experiment.scales["smoke"], 0, {}).rows

@@ -32,6 +32,7 @@ RULES = read_rules(["copyleft"])
 LICENCE = "GPL-3.0-only"
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
 SETTINGS = TraceSettings(Thresholds(), candidates=1000)
+# a line break leaves one space of its indentation, so that "; " separates there too
 COPIES = frozenset(
     """absl_py _sorted_list_difference; absl_py file; boltons _args2cmd; boltons args2cmd; boltons copy_tree;
     boltons mbox_readonlydir.flush; boltons file; boltons _format_final_exc_line; boltons unquote_to_bytes;
@@ -118,6 +119,7 @@ def alarm(package: str, denial: Denial) -> dict[str, object]:
 def planted(index: CodeIndex, count: int) -> list[str]:
     """Return functions of the library to plant."""
     draw = random.Random(SEED)  # noqa: S311  no secret
+    # ids of documents begin at 1
     numbers = list(range(1, len(index) + 1))
     draw.shuffle(numbers)
     chosen: list[str] = []

@@ -104,6 +104,7 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "syn
 
 def hash_of(seed: int, name: str) -> int:
     """Return a seed of one task."""
+    # seeded by the name and not by the place, so that with fewer rows a task keeps its copies
     return int(np.random.default_rng([seed, *name.encode()]).integers(2**62))
 
 

@@ -38,6 +38,7 @@ def frequencies(scale: int, seed: int, data: Data) -> Result:
     texts: list[list[bytes]] = []
     for package in packages:
         # the draw is the package's own, so a package more or fewer changes nothing in the others
+        # seeded by the package, so that its texts are the same whichever others are read
         draw = random.Random(f"{seed} {package.name}")  # noqa: S311  a draw of an experiment
         inside = [raw for _, raw in sorted(texts_in(package))]
         draw.shuffle(inside)
@@ -91,6 +92,7 @@ def false_rows(scale: int, seed: int, data: Data) -> Result:  # noqa: ARG001  no
         "megabytes": scanned.size / 1e6,
         "tasks": len(scanned.evidence.tasks),
         "wrong_texts": wrong,
+        # the exact upper limit of a Poisson count (Garwood 1936)
         "wrong_of_a_million": float(chi2.ppf(COVERAGE, 2 * (wrong + 1)) / 2 / compared * 1e6),
         "not_read": dict(scanned.unread),
         "seconds": seconds,

@@ -43,6 +43,7 @@ class SequenceClassifier:
         """Return one row of logits per text, float64 [n, classes]."""
         result = np.zeros((len(rows), len(self.classes)))
         # similar lengths: little padding
+        # texts of like lengths share a batch, so that little is padded
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         training = self.model.training
         self.model.train(mode=False)
@@ -50,6 +51,7 @@ class SequenceClassifier:
             for start in range(0, len(order), ROWS_PER_PASS):
                 part = order[start : start + ROWS_PER_PASS]
                 result[part] = self.forward(at_places(rows, part)).double().cpu().numpy()
+        # the mode of the model is left as it was
         self.model.train(training)
         return result
 
@@ -83,6 +85,7 @@ def load_sequence_classifier(
     check_vocabulary(source)
     local = Path(source).is_dir()
     place = resolve_device(device)
+    # the seed of the head leaves the generator of the caller alone
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), quiet(), one_line(name):
         torch.manual_seed(seed or 0)
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)

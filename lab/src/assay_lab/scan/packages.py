@@ -38,7 +38,6 @@ def frequencies(scale: int, seed: int, data: Data) -> Result:
     texts: list[list[bytes]] = []
     for package in packages:
         # the draw is the package's own, so a package more or fewer changes nothing in the others
-        # seeded by the package, so that its texts are the same whichever others are read
         draw = random.Random(f"{seed} {package.name}")  # noqa: S311  a draw of an experiment
         inside = [raw for _, raw in sorted(texts_in(package))]
         draw.shuffle(inside)

@@ -43,7 +43,6 @@ class SequenceClassifier:
         """Return one row of logits per text, float64 [n, classes]."""
         result = np.zeros((len(rows), len(self.classes)))
         # similar lengths: little padding
-        # texts of like lengths share a batch, so that little is padded
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         training = self.model.training
         self.model.train(mode=False)

@@ -160,6 +160,7 @@ def recall(kind: str, originals: Sequence[str], *, own: Sequence[str], index: Co
         tried += 1
         around = random.Random(number).sample(own, min(OWN, len(own)))  # noqa: S311  no secret
         before, after = "\n\n".join(around[: OWN // 2]), "\n\n".join(around[OWN // 2 :])
+        # two line ends of the empty line, and lines are counted from 1
         first = before.count("\n") + 3
         file = traced(SourceText("own.py", f"{before}\n\n{plant}\n\n{after}\n", "python"), index)
         found += is_denied([file], range(first, first + plant.count("\n")))
@@ -198,6 +199,7 @@ class Paraphrase(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         """`if a: x else: y` becomes `if not a: y else: x`."""
         self.generic_visit(node)
+        # an `elif` is an `if` alone in the else: it has no two sides to exchange
         if node.orelse and not (len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)):
             self.changes += 1
             return ast.If(ast.UnaryOp(ast.Not(), node.test), node.orelse, node.body)
@@ -216,6 +218,7 @@ class Paraphrase(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """`a += b` becomes `a = a + b`."""
         self.generic_visit(node)
+        # a target that is no plain name would be read twice
         if not isinstance(node.target, ast.Name):
             return node
         self.changes += 1

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from assay.code import lexemes
@@ -225,3 +226,23 @@ def test_the_generators_with_most_texts_stay():
     samples = [Sample(f"{a}{i}", "x", "python", a, str(i)) for a, n in (("a", 3), ("b", 9), ("c", 5)) for i in range(n)]
     kept = _limited(samples, collections.SCALES["smoke"])
     assert {s.label for s in kept} == {"b", "c"}
+
+
+def result(seed, value):
+    return classifiers.Result(seed=seed, f1=value, accuracy=value, confusion=np.eye(2))
+
+
+def test_overall_is_over_the_seeds_of_all_languages():
+    measured = {"python": [result(0, 0.2), result(1, 0.4), result(2, 0.9)], "java": [result(1, 0.6), result(2, 0.7)]}
+    python, java, c, overall = classifiers.estimates(measured, "Accuracy", ["python", "java", "c"])
+    assert [python.value, java.value] == pytest.approx([0.5, 0.65])
+    assert c is None
+    assert overall.value == pytest.approx((0.5 + 0.8) / 2)
+
+
+def test_a_language_that_lacks_a_seed_is_named():
+    of_python = [result(seed, 0.5) for seed in range(classifiers.SEEDS)]
+    assert not classifiers.lacking_note({"python": of_python})
+    (note,) = classifiers.lacking_note({"python": of_python, "java": of_python[1:]})
+    assert "Java 4" in note
+    assert "Python" not in note

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from assay.errors import DataError
@@ -207,14 +208,25 @@ def test_a_plan_names_the_models_that_an_experiment_runs(tmp_path):
     assert not rows_of_plan("kds/table-9", kds)
 
 
-def test_a_plan_counts_the_tasks_of_a_file_and_the_weights_of_a_model(tmp_path):
-    tasks = tmp_path / "mine.jsonl"
-    tasks.write_text('{"text": "a"}\n\n{"text": "b"}\n')
+@pytest.mark.parametrize("name", ["mine.jsonl", "mine.jsonl.gz"])
+def test_a_plan_counts_the_tasks_of_a_file_and_the_weights_of_a_model(tmp_path, name):
+    tasks = tmp_path / name
+    with pa.output_stream(tasks, compression="detect") as file:
+        file.write(b'{"text": "a"}\n\n{"text": "b"}\n')
     model = builtin_folder("small")
     bench = Bench.of_scale("paper", tmp_path, (0,), {"humaneval": tasks}, models=(str(model),))
     ((size, _, _, passes, *_),) = rows_of_plan("srdetection/figure-2", bench).values()
     assert passes == "22"
     assert size == "0.00256"
+
+
+def test_a_plan_refuses_tasks_that_a_run_cannot_read(tmp_path):
+    tasks = tmp_path / "mine.jsonl.zst"
+    with pa.output_stream(tasks, compression="zstd") as file:
+        file.write(b'{"text": "a"}\n')
+    bench = Bench.of_scale("paper", tmp_path, (0,), {"humaneval": tasks})
+    with pytest.raises(DataError, match="Zstandard"):
+        rows_of_plan("srdetection/figure-2", bench)
 
 
 def test_a_local_path_of_a_model_is_in_no_finding(tmp_path):

@@ -215,6 +215,7 @@ def theirs(code: SimpleNamespace, folder: Path) -> Iterator[tuple[str, str, list
     yield "fast-detect-gpt", "fast_detect_gpt", list(map(fast, logits, logits, labels))
     yield "fast-detect-gpt", "fast_detect_gpt of two models", list(map(fast, others, logits, labels))
     yield "Binoculars", "binoculars", list(map(partial(binocular, code, model, second.checkpoint.model), rows))
+    # without its constructor, which would load a model of the hub
     scorer = code.bart.BARTScorer.__new__(code.bart.BARTScorer)
     restored = open_seq2seq(str(folder / "bart"))
     scorer.device, scorer.max_length, scorer.tokenizer = "cpu", 512, restored.checkpoint.tokenizer

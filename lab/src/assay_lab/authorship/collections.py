@@ -88,6 +88,7 @@ def solutions(folder: Path, name: str) -> Iterator[Sample]:
             task, generator = row["task_id"], path.parent.name
             identifier = f"{name}/{generator}/{task}"
             yield Sample(identifier, row["solution"], language="python", label=generator, group=task)
+            # the rows of all generators repeat people's solution, which counts once
             if task not in people:
                 people.add(task)
                 # a solution of MBPP is a whole function, one of HumanEval the body below its prompt

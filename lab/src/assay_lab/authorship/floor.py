@@ -51,6 +51,7 @@ def run(scale: tuple[int, int], seed: int, data: Data) -> Result:
     rows: list[dict[str, Any]] = []
     for name, part in both.rows_of("collection").items():
         out = np.flatnonzero(np.isin(names, SOURCES.get(name, (name,))))
+        # a task that a left-out text shares leaves the training too
         training = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[out])), out)
         scores = {title: _fit(both, matrix, training)(matrix[part]) for title, matrix in matrices.items()}
         scores["invariant"] = _fit_invariant(both, matrices["code only"], training)(matrices["code only"][part])
@@ -100,6 +101,7 @@ def _fit_invariant(labelled: LabelledCode, matrix: Any, rows: Int64Array) -> Mar
     names = np.array(labelled.collections, object)[rows]
     weights = [fitted_weights(labelled, rows[names == name], matrix) for name in sorted(set(names.tolist()))]
     signs = np.sign(np.stack(weights))
+    # the signs add up to their number only where no two contradict each other
     agreed = np.abs(signs.sum(0)) == np.abs(signs).sum(0)
     mean = np.where(agreed, np.mean(weights, axis=0), 0.0)
     cap = float(np.quantile(np.abs(mean[mean != 0]), CAP))

@@ -119,6 +119,7 @@ def pieces_of(repository: Path, count: int, seed: int) -> list[Piece]:
     if middle is None:
         raise DataError(f"{repository}: expected commits before {BEFORE}")
     signals = list(filter(attrgetter("is_about_code"), in_commits(recent_commits(repository))))
+    # reversed, so that the first signal of a commit is the one that stays
     models = {signal.commit: model_of(signal.text) for signal in reversed(signals)}
     groups: dict[str, list[str]] = {"people": [], "agent": [], "unrecorded": []}
     for commit, day in days.items():

@@ -126,6 +126,7 @@ def later_units(repository: Path, commits: int) -> tuple[list[CodeUnit], list[st
 
 def recent_commits(repository: Path) -> list[Commit]:
     """Return the commits since 2024, merges left out."""
+    # a message may hold any line, so NUL ends each field
     shape = "--format=%H%x00%an%x00%ae%x00%B%x00"
     log = git_output(repository, "log", "--no-merges", f"--since={SINCE.isoformat()}T00:00:00Z", shape, "HEAD")
     fields = list(map(str.strip, log.split("\0")[:-1]))

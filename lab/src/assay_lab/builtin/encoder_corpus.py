@@ -122,6 +122,7 @@ def prepare_encoder_corpus(folder: Path, recipe: EncoderCorpusRecipe, control: P
 
 def read_encoder_corpus(folder: Path) -> EncoderCorpus:
     """Return the corpus that `prepare_encoder_corpus` wrote."""
+    # the first line is the number of snippets that are held out
     with gzip.open(folder / SNIPPETS, "rt", encoding="utf-8") as file:
         held_out, *lines = map(json.loads, file)
     snippets = tuple(Snippet(**line) for line in lines)

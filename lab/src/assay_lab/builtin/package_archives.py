@@ -90,6 +90,7 @@ def download(registry: str, package: str, folder: Path, *, version: str | None =
             [*_COMMANDS[registry], request], cwd=place, capture_output=True, text=True, check=False
         )
         if run.returncode:
+            # a half download would pass for a package the next time
             for part in place.iterdir():
                 part.unlink()
             message = (run.stderr.strip().splitlines() or ["no message"])[-1]
@@ -127,6 +128,7 @@ def _archive(registry: str, package: str, place: Path) -> Archive:
         elif registry == DEBIAN_SOURCE:
             version = _with_suffix(files, ".dsc").stem.split("_", 1)[1]
         else:
+            # a colon of the version is escaped in the name of the file
             version = _with_suffix(files, ".deb").name.split("_")[1].replace("%3a", ":")
     except (StopIteration, IndexError) as error:
         raise DataError(f"{place}: expected the files of a {registry} package; remove it to download again") from error
@@ -165,6 +167,7 @@ def _debian_source_files(archive: Archive, suffixes: tuple[str, ...]) -> Iterato
         member = opened.extractfile("debian/copyright")
         stated = parse_copyright(member.read().decode("utf-8", "replace")) if member else DebianCopyright(())
     for source in sources:
+        # a source of several components has the name of each in its archive
         component = source.name.partition(".orig-")[2].split(".tar")[0]
         with tarfile.open(source) as opened:
             for path, content in _members(opened, suffixes):

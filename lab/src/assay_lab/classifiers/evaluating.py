@@ -122,6 +122,7 @@ def leave_out(
         fitted = np.setdiff1d(np.flatnonzero(~np.isin(groups, groups[tested])), tested)
         if labelled.human[fitted].all() or not labelled.human[fitted].any():
             continue
+        # the texts were drawn before
         classifier = fit_classifier(labelled.take(fitted), replace(settings, per_class=None), matrix=matrix[fitted])
         parts.append(measure_part(name, labelled.take(tested), classifier, formatted=formatted, seed=settings.seed))
     return Transfer(by, tuple(parts))
@@ -157,6 +158,7 @@ def measure_part(
         if formatted:
             rewritten = as_formatted(labelled)
             after = _ranked(rewritten, _scores(classifier, rewritten), seed)
+    # one half of them calibrates and needs as many as a reference
     enough = people >= 2 * FEWEST
     return LeftOut(
         name=name,
@@ -230,6 +232,7 @@ def _calibrating(labelled: LabelledCode, seed: int) -> Int64Array:
     order = np.random.default_rng(seed).permutation(np.array(sorted(set(groups)), object))
     rank = numbered(order.tolist())
     ranks = list(map(rank.__getitem__, groups))
+    # whole groups in random order: only the last one may be cut
     return np.sort(people[np.argsort(ranks, kind="stable")][:size])
 
 

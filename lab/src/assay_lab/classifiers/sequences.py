@@ -50,6 +50,7 @@ class SequenceClassifier:
             for start in range(0, len(order), ROWS_PER_PASS):
                 part = order[start : start + ROWS_PER_PASS]
                 result[part] = self.forward(at_places(rows, part)).double().cpu().numpy()
+        # the mode of the model is left as it was
         self.model.train(training)
         return result
 
@@ -83,6 +84,7 @@ def load_sequence_classifier(
     check_vocabulary(source)
     local = Path(source).is_dir()
     place = resolve_device(device)
+    # the seed of the head leaves the generator of the caller alone
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), quiet(), one_line(name):
         torch.manual_seed(seed or 0)
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)

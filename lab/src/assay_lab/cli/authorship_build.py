@@ -206,6 +206,7 @@ def named_models(texts: list[str]) -> dict[str, str]:
     models: dict[str, str] = {}
     for text in texts:
         name, equals, model = text.partition("=")
+        # an address may hold "=" itself, so only a plain word before it is a label
         if not (equals and model and _NAME.fullmatch(name)):
             name, model = _UNLIKE_A_NAME.sub("-", text).strip("-"), text
         if name in models:

@@ -42,6 +42,7 @@ def find_repositories_command(
         raise DataError(f"received --created {created}, expected two days, as 2019-01-01..2019-12-31")
     query = RepositoryQuery(first=days[0], last=days[1], language=language, licence=licence, stars=stars)
     replies = kept_replies(out.with_name(f"{out.name}-replies"), from_github)
+    # the search is lazy: no page is fetched beyond the last repository
     repositories = list(islice(repositories_created(query, replies), most))
     write_text(out, "".join(json.dumps(each) + "\n" for each in repositories))
     echo(f"{out}: {len(repositories)} repositories")

@@ -112,6 +112,7 @@ def measurements_named(name: str) -> "list[Experiment]":
     """Return the measurements of a name, alone or with a suffix; none for the name of a paper."""
     from assay_lab.experiments import all_measurements
 
+    # the hyphen ends a word: "power" stands for "power-synonyms", not for "powerful"
     return [each for title, each in all_measurements().items() if f"{title}-".startswith(f"{name}-")]
 
 

@@ -138,6 +138,7 @@ def _data_paths(texts: list[str] | None, benchmarks: list[str]) -> dict[str, Pat
     """Return benchmark → path; of a single benchmark the path alone is enough."""
     if len(benchmarks) == 1 and texts and len(texts) == 1 and not texts[0].startswith(f"{benchmarks[0]}="):
         name, separator, _ = texts[0].partition("=")
+        # a path may hold "=" itself: such a file exists, or a slash stands before the sign
         if not separator or Path(texts[0]).exists() or "/" in name:
             return {benchmarks[0]: texts[0]}
     return _named_paths(texts, "--data")

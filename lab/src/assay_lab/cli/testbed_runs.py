@@ -169,6 +169,7 @@ def train_command(
     present = configuration_in(folder)
     kept = None if checkpoints is None else numbers(checkpoints, "--checkpoints")
     if epochs is not None and kept is None:
+        # a checkpoint beyond the last epoch would never be written
         kept = tuple(epoch for epoch in present.training.checkpoints if epoch <= epochs) or (epochs,)
     training = changed(
         present.training,
@@ -295,6 +296,7 @@ def watchers() -> "Watchers":
         step = int(record["step"])
         left = record["seconds"] / step * (steps - step)
         line = f"step {step} of {steps}, loss {record['loss']:.3f}, about {left:.0f} seconds left "
+        # a carriage return overwrites the line; the last step ends it
         ERRORS.print(line, end="\r" if step < steps else "\n", markup=False, highlight=False)
 
     def scoring(finished: int, total: int) -> None:

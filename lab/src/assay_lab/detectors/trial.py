@@ -74,6 +74,7 @@ def kind_of(lexeme: str) -> int:
     """Return the kind of a lexeme that is no comment."""
     if lexeme.isidentifier():
         return KEYWORD if keyword.iskeyword(lexeme) else IDENTIFIER
+    # a prefix such as r or b may stand before the first quote, and a point before a digit
     is_literal = lexeme[0] in "'\"" or lexeme[-1] in "'\"" or lexeme.lstrip(".")[:1].isdigit()
     return LITERAL if is_literal else OPERATOR
 
@@ -223,6 +224,7 @@ def fused(values: Mapping[str, Floats], p_values: Mapping[str, Floats]) -> dict[
         p = np.array(at_places(p_values, parts))
         found |= {
             f"Fisher: {label}": -np.log(p).sum(axis=0),
+            # a p-value of 1 has the deviate minus infinity, which would decide the sum alone
             f"Stouffer: {label}": norm.isf(np.minimum(p, 1 - 1 / 2000)).sum(axis=0),
             f"mean rank: {label}": -p.mean(axis=0),
             f"sum of standardised: {label}": np.sum(at_places(values, parts), axis=0),
@@ -302,6 +304,7 @@ def judged(samples: Sequence[Sample], values: Mapping[str, Floats], resamples: i
     found: dict[str, Row] = {}
     for name, scores in values.items():
         known = ~np.isnan(scores)
+        # texts of one class alone have no AUROC
         if len(set(member[known].tolist())) == 1:
             continue
         found[name] = {"scored": int(known.sum()), "auroc": auroc(scores[known], member[known])}
@@ -322,6 +325,7 @@ def measured(bench: Bench, epoch: int, repeats: int) -> list[Row]:
         configuration = bench.configured(bench.configurations[0], seed)
         out = bench.folder(configuration)
         planted = plant_in(out, configuration)
+        # at epoch 0 the model itself is the null, so it is measured once
         if epoch:
             train_in(out, configuration, planted)
             untrained = known_scores(out, configuration, planted=planted, epoch=0)
@@ -350,6 +354,7 @@ def share_of(count: int, sets: int) -> list[float]:
 
 def ideas_part(cells: Mapping[int, Mapping[str, Row]]) -> Row:
     """Return the ideas that all seeds could score, and the best of each family on the first seed."""
+    # in the order of the first seed, because a set has none
     names = list(filter(set.intersection(*map(set, cells.values())).__contains__, next(iter(cells.values()))))
     areas = np.array([column(at_places(own, names), "auroc") for own in cells.values()])
     best: dict[str, int] = {}
@@ -357,6 +362,7 @@ def ideas_part(cells: Mapping[int, Mapping[str, Row]]) -> Row:
         leader = best.setdefault(family(name), at)
         if areas[0, at] > areas[0, leader]:
             best[family(name)] = at
+    # the first seed made the choice, so only the others can confirm it
     rivals = areas[1:, list(map(names.index, RIVALS))]
     picked = []
     for of, at in best.items():
@@ -384,10 +390,12 @@ def false_positives(samples: Sequence[Sample], scores: Floats, splits: int) -> R
     random = np.random.default_rng(0)
     found: dict[str, list[float]] = {"by group": [], "Wilcoxon by sample": []}
     for split in range(splits):
+        # whole packages calibrate: texts of one package are alike
         calibrates = np.isin(groups, random.permutation(names)[: round(CALIBRATES * len(names))])
         judged = Tested(scores[~calibrates], groups[~calibrates])
         beside = Tested(scores[calibrates], groups[calibrates])
         found["by group"].append(p_of_set(judged, beside, seed=split))
+        # the naive rival takes the texts of a package for independent
         naive = mannwhitneyu(scores[~calibrates], scores[calibrates], alternative="greater")
         found["Wilcoxon by sample"].append(float(naive.pvalue))
     flagged = {way: (np.array(p)[:, None] <= ALPHAS).mean(axis=0).tolist() for way, p in found.items()}

@@ -214,6 +214,7 @@ def of_model(configuration: Configuration, model: str) -> Configuration:
     """Return a configuration with another model; its name, and so its run folder, is then another one."""
     if model == configuration.model:
         return configuration
+    # two paths may end alike, so a digest of the whole goes along
     name = f"{configuration.name}-{Path(model).name[-LONGEST_NAME:]}-{combined(model)[:8]}"
     return replace(configuration, model=model, revision=None, name=re.sub(r"[^\w.-]+", "-", name))
 

@@ -80,6 +80,7 @@ class Experiment:
     @property
     def title(self) -> str:
         """One line."""
+        # a partial has the docstring of its own class, not that of its function
         return (getattr(self.run, "func", self.run).__doc__ or "").partition("\n")[0]
 
     def missing(self, scale: str, places: Data) -> dict[str, str]:

@@ -105,6 +105,7 @@ def origin_of(name: str, bench: Bench | None) -> dict[str, object]:
     seeds = ",".join(map(str, bench.seeds))
     words = ["assay lab run", name, "--scale", Path(bench.scale).name, "--seed", seeds]
     for data, place in bench.data.items():
+        # the name alone: a path would tell about the machine
         words += ["--data", f"{data}={Path(place).name}"]
     for model in bench.models:
         words += ["--model", label_of(model)]

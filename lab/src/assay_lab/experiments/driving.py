@@ -67,6 +67,7 @@ def drive(experiment: Experiment, scale: str, seed: int, given: Data, out: Path 
     path = out or RESULTS / experiment.result_path
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, shortened(content))
+    # read again from the file, so that the table shows what is kept
     return report_of(experiment, json.loads(path.read_text("utf-8"))), ""
 
 
@@ -105,12 +106,14 @@ def shared_data(experiment: Experiment) -> dict[str, Path]:
 
 def commit() -> str:
     """Return the commit of the working tree, with a plus where it has changes; "" outside of a repository."""
+    # no tag counts, so this is always the commit itself
     command = ["git", "-C", str(LAB), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603  our own
 
 
 def report_of(experiment: Experiment, content: Content) -> Report:
     """Return the report of a result: one table, made of the columns that the experiment declares."""
+    # some files have their single row at the top
     is_one_row = experiment.columns[:1] and experiment.columns[0] in content
     rows = list(rows_of({"rows": [content]} if is_one_row else content))
     columns = experiment.columns or scalar_keys(rows)

@@ -207,6 +207,7 @@ def over_seeds(estimates: Sequence[Estimate | None], *, share: bool = False) -> 
     values = np.array(list(map(attrgetter("value"), measured)))
     mean = float(values.mean())
     without = [estimate.reason for estimate in measured if not estimate.has_interval]
+    # seeds that agree have no spread: their interval would be a point
     if np.ptp(values) == 0 and without:
         return Estimate(mean, math.nan, math.nan, reason=without[0])
     half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))

@@ -33,6 +33,7 @@ def heat_map(values: Mapping[tuple[str, str], float], *, middle: float = 1.0) ->
     present = {key: value for key, value in values.items() if not math.isnan(value)}
     rows = list(dict.fromkeys(map(itemgetter(0), values)))
     columns = list(dict.fromkeys(map(itemgetter(1), values)))
+    # all values may lie at the middle, and nothing is divided by 0
     span = (max(present.values(), default=middle) - middle) or 1
     shades = []
     for (row, column), value in present.items():
@@ -60,6 +61,7 @@ def shaded_matrix(values: Float64Array) -> alt.Chart:
     vega: Any = import_module("altair")
     size = min(MOST_CELLS, len(values))
     edges = np.linspace(0, len(values), size + 1).astype(int)
+    # blocks may differ by one row, so each sum is divided by its own size
     sums = np.add.reduceat(np.add.reduceat(values, edges[:-1], axis=0), edges[:-1], axis=1)
     means = sums / np.outer(np.diff(edges), np.diff(edges))
     low, span = means.min(), np.ptp(means) or 1

@@ -20,6 +20,7 @@ def named_source(name: str, place: Path, **selection: Any) -> tuple[str, DataSel
     """
     text = str(place)
     of_benchmark = {key: value for key, value in selection.items() if key in OF_BENCHMARK}
+    # a file that is called like a benchmark is still that file
     if is_benchmark(text) and not place.exists():
         return text, DataSelection(**of_benchmark)
     if is_benchmark(name) and not text.startswith(HUB):

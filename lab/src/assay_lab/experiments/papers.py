@@ -108,6 +108,7 @@ def paper(name: str) -> Paper:
     folder = files("assay_lab.reliability") if name == "assay" else files("assay_lab.papers").joinpath(name)
     content = tomllib.loads(folder.joinpath("paper.toml").read_text("utf-8"))
     tables = {}
+    # popped, so that what is left are the fields of `Paper`
     for key, table in content.pop("tables", {}).items():
         tables[key] = PrintedTable(
             source=table["source"], unit=table["unit"], columns=tuple(table["columns"]), values=table["values"]

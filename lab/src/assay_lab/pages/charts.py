@@ -26,5 +26,6 @@ def standalone_chart(name: str, title: str, lines: Sequence[Series], axes: Axes)
         chart=lambda: line_chart(lines, axes),
     )
     drawn = svg(figure)
+    # a picture in a file of its own has no style sheet, so its variables become colours
     drawn = re.sub(r"var\((--[\w-]+)\)", lambda match: COLOURS.get(match[1], GREY), drawn)
     return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="560" ', 1) + "\n"

@@ -35,6 +35,7 @@ def detector_ideas(file: File) -> str:
     chosen = grouped(result["chosen"], "family", "idea")
 
     def place(row: File) -> tuple[bool, float]:
+        # False sorts before True: the ideas come first, each part by its first seed
         return row["family"] == known, -row["cells"][0]["auroc"]
 
     def name(row: File) -> str:

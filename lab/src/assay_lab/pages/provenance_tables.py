@@ -43,6 +43,7 @@ def confidence(file: File) -> str:
     for level in filter("0.95".__ne__, first["at_least"]):
         own = shares(unrelated, level)
         parts.append(f"The same at confidence ≥ {level}, {kind} code alone:\n\n{own}")
+    # reversed, so that the first row of a length is the one that stays
     sizes = {row["lines"]: row["n"] for row in reversed(file["results"])}
     texts = ", ".join(f"{n:,} of {lines}" for lines, n in sorted(sizes.items()))
     parts.append(
@@ -141,6 +142,7 @@ def licence_gate(file: File) -> str:
 
 
 def _count(alarms: int | Sequence[object]) -> int:
+    # all alarms are listed, those that are false only counted
     return alarms if isinstance(alarms, int) else len(alarms)
 
 

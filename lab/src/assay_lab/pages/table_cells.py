@@ -32,6 +32,7 @@ def pivot(head: str, cells: Iterable[tuple[str, str, str]]) -> str:
         columns[column] = None
         lines.setdefault(row, {})[column] = text
     empty = dict.fromkeys(columns, "")
+    # a union keeps the order of its left side, so that cells stand under their heads
     rows = [[row, *(empty | texts).values()] for row, texts in lines.items()]
     return table([head, *columns], rows)
 

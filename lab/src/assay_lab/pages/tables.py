@@ -208,6 +208,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
 def rendered(page: str, folder: Path) -> str:
     """The page with every marked table as the files in `folder` have it, those of a GPU below those of the CPU."""
 
+    # several tables of a page are made of one file
     @cache
     def files(stems: str) -> tuple[File, ...] | None:
         paths = [folder / f"{stem}.json" for stem in stems.split("+")]

@@ -104,6 +104,7 @@ def run(bench: Bench, names: list[str]) -> None:
             continue
         record = RESULTS / "runs" / folder.name
         record.parent.mkdir(exist_ok=True)
+        # without the time of day, so that equal texts give equal bytes
         record.with_name(f"{folder.name}-members.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
         configuration = json.loads((folder / CONFIGURATION).read_text("utf-8"))
         manifest = dict(manifest_of(folder))
@@ -121,6 +122,7 @@ def page() -> str:
 def stored() -> Iterator[tuple[str, Finding]]:
     """Yield heading and result of every committed file, in the order of the experiments."""
     for name in all_experiments():
+        # the hyphen keeps table-1 from the files of table-10
         for path in sorted(RESULTS.glob(f"{name}.json")) + sorted(RESULTS.glob(f"{name}-*.json")):
             suffix = path.stem.removeprefix(Path(name).name).removeprefix("-")
             yield (f"{name}, {suffix}" if suffix else name), read_finding(path)

@@ -1,6 +1,5 @@
 """The plan of a run: models, data, sizes on disk, passes, memory and hours, from settings alone; nothing is fetched."""
 
-import gzip
 import math
 import os
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from safetensors import safe_open
 
+from assay.datasets import read_rows
 from assay.errors import ModelError
 from assay.models import builtin_folder, builtin_name, is_gguf, read_gguf
 from assay.reports import Column, Missing, Report, Row, Table
@@ -83,10 +83,10 @@ def audit_work(experiment: Reproduction, bench: Bench) -> Work:
 
 
 def tasks_of(name: str, place: Path) -> int:
-    """Return the tasks of a benchmark: the lines of a file of the user's, else what the benchmark has."""
+    """Return the tasks of a benchmark: the rows of a file of the user's, else what the benchmark has."""
     if place.is_file() and ".jsonl" in place.suffixes:
-        with (gzip.open if place.suffix == ".gz" else open)(place, "rb") as file:
-            return sum(map(bool, map(bytes.strip, file)))
+        # by the reader of the run itself, so that a plan refuses what the run would
+        return sum(1 for _ in read_rows(place, lambda _: None))
     return TASKS.get(name, USUAL_TASKS)
 
 

@@ -119,6 +119,7 @@ class Peers:
         """First occurrences of each token against its frequency."""
         logits, targets = self._run(text)
         chances = logits.float().softmax(-1).gather(-1, targets[:, None]).squeeze(-1).cpu().numpy()
+        # unique returns the first place of each token id, so each counts once
         ids, first = np.unique(targets.cpu().numpy(), return_index=True)
         return {"dc_pdd": float(np.minimum(chances[first].astype(np.float64) * self._surprise[ids], 0.01).mean())}
 
@@ -142,6 +143,7 @@ class Peers:
 
 
 def _sorted_ranks(logits: Tensor, targets: Tensor) -> Tensor:
+    # the whole vocabulary is sorted, as MGTBench does: this is what the timing is about
     return (logits.argsort(-1, descending=True) == targets[:, None]).nonzero()[:, 1] + 1
 
 

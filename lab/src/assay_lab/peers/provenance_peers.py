@@ -195,6 +195,7 @@ def search_assay(documents: Sequence[Document], texts: Sequence[str], *, method:
 
     def finding(index: CodeIndex) -> Find:
         def find(text: str) -> list[int]:
+            # ids of documents begin at 1, positions at 0
             answer = trace(text, index, language="python", method=method, top=DEPTH)
             return [match.document_id - 1 for match in answer.matches]
 
@@ -217,6 +218,7 @@ def search_copydetect(documents: Sequence[Document], texts: Sequence[str], *, se
     compare = importlib.import_module(f"{PEER}.detector").compare_files
 
     def fingerprints(text: str) -> Any:  # noqa: ANN401  the peer has no types
+        # winnowing finds every match of t tokens with windows of w = t - k + 1 (Schleimer et al. 2003)
         window = setting.guarantee - setting.noise + 1
         return peer.CodeFingerprint(
             "code.py", setting.noise, window, filter=setting.is_filtered, language="python", fp=io.StringIO(text)
@@ -229,6 +231,7 @@ def search_copydetect(documents: Sequence[Document], texts: Sequence[str], *, se
             for position, document in enumerate(corpus):
                 shared, (of_query, of_document), _ = compare(query, document)
                 if shared:
+                    # negated, so that the largest shares come first; equal ones keep the order of positions
                     found.append((-of_query, -of_document, position))
             return list(map(itemgetter(-1), sorted(found)[:DEPTH]))
 
@@ -264,6 +267,7 @@ def run(scale: Sizes, seed: int, data: Data) -> Result:
         "assay, winnowing": partial(search_assay, method="winnowing"),
     }
     tried: list[dict[str, object]] = []
+    # copydetect is optional: without it the ways of assay are measured alone
     if importlib.util.find_spec(PEER):
         best, tried = best_setting(space, cells, SETTINGS[: scale.settings])
         ways[PEER] = partial(search_copydetect, setting=best)

@@ -53,6 +53,7 @@ def squared(rows: Float64Array) -> Float64Array:
     if len(units) <= LOOP_LIMIT:
         distances = ((units[:, None] - units[None]) ** 2).sum(-1)
     else:
+        # of unit rows |a - b|² is 2 - 2 a·b, which rounding may put below 0
         distances = np.maximum(2 - 2 * units @ units.T, 0)
     return distances
 
@@ -155,6 +156,7 @@ def run_at_scale(scale: tuple[tuple[int, int, tuple[str, ...]], ...], seed: int,
     rows: list[dict[str, object]] = []
     for size, width, ways in scale:
         with tempfile.TemporaryDirectory() as folder:
+            # written by another process, whose memory is not in the peak of the ways
             fresh(write_vectors, folder, size=size, width=width)
             rows += ({"n": size, "width": width, "way": way} | fresh(of_large_set, folder, way) for way in ways)
     return Result(rows)

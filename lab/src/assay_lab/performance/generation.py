@@ -128,6 +128,7 @@ def measured(name: str, workload: str, repeats: int) -> dict[str, object]:
     read = sum(map(len, work.prompts))
     beginnings: set[tuple[int, ...]] = set()
     for prompt in work.prompts:
+        # the floor: each distinct beginning of any prompt is one position to read
         beginnings.update(prompt[:end] for end in range(1, len(prompt) + 1))
     distinct = len(beginnings)
     seconds = interleaved(ways, repeats)

@@ -43,6 +43,7 @@ def cost(count: int, name: str, file: str) -> dict[str, float]:
     texts = json.loads(Path(file).read_text("utf-8"))[:count]
     samples = samples_of(texts)
     work = plan(requests("one-pass"), {"target": model}, frequencies_of(model, texts))
+    # what is compiled or loaded at the first call does not count
     score_samples(samples[:8], work)
     with PeakMemory() as peak:
         seconds = timed(lambda: score_samples(samples, work))
@@ -64,6 +65,7 @@ def cached(count: int, name: str, file: str) -> dict[str, float]:
         path = Path(folder) / "statistics.sqlite"
         with StatisticsCache(path) as cache:
             filling = run(CachedScorer(model, cache))
+        # opened anew, so that nothing of the first run is in memory
         with StatisticsCache(path) as cache:
             reading = run(CachedScorer(model, cache))
             size = cache.info().bytes / MEBIBYTE
@@ -84,6 +86,7 @@ def run(scale: tuple[str, tuple[int, ...], int], seed: int, data: Data) -> Resul
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "texts.json"
         texts = library_texts(max(sizes), shortest=SHORTEST, longest=LONGEST)
+        # shuffled once, so that every size has the same mix of files
         file.write_text(json.dumps(random.Random(seed).sample(texts, len(texts))), "utf-8")  # noqa: S311  no secret
         found: dict[int, list[dict[str, float]]] = {}
         for count in sizes:

@@ -83,6 +83,7 @@ def run_index(scale: tuple[tuple[int, ...], int, int], seed: int, data: Data) ->
     for size in sizes:
         with tempfile.TemporaryDirectory() as place:
             folder, both = Path(place) / "index", Path(place) / "index-with-vectors"
+            # each step has a process of its own, so that its peak of memory is its own
             row = {"documents": size} | fresh(build, folder, size=size, originals=originals)
             row |= fresh(ask, folder, size=size, originals=originals, queries=queries)
             built = fresh(build, both, size=size, originals=originals, encoder=ENCODER)
@@ -123,6 +124,7 @@ def build(folder: Path, size: int, originals: list[Function], encoder: str = "")
             characters += len(one.text)
             making += time.process_time() - began
             yield document(one)
+            # what lay between is the work of the index, which counts
             began = time.process_time()
 
     with CodeIndex.create(folder, encoder=opened(encoder)) as index:
@@ -161,6 +163,7 @@ def ask(folder: Path, size: int, originals: list[Function], queries: int) -> dic
     return {
         "queries": len(asked),
         "snippet_in_first": hits / len(texts),
+        # the first ones warm the index and do not count
         "lookup": milliseconds(lookups[-queries:]),
         "fingerprints": milliseconds(texts[-queries:]),
         "postings_met": percentiles(postings[-queries:]),
@@ -297,6 +300,7 @@ def query(folder: Path, texts: list[str], traces: int, encoder: str) -> dict[str
     lookups, seconds, firsts = [], [], 0
     vectors: Mapping[str, float] | None = None
     with CodeIndex.open(folder, encoder=opened(encoder)) as index:
+        # asked twice: the second time their lists are in memory
         for text in [*texts[:WARMING], *texts, *texts]:
             channels = fingerprints_of(text)
             began = time.thread_time()
@@ -345,17 +349,20 @@ def compact(folder: Path, encoder: str) -> dict[str, object]:
 def checking(index: CodeIndex) -> dict[str, float]:
     """Return the median milliseconds of reading ten documents, with and without the comparison of checksums."""
     ids = index.ids()
+    # at most ten documents each, spread over the whole index
     batches = [ids[start :: len(ids) // 10 + 1] for start in range(min(200, len(ids) // 10))]
 
     def read() -> None:
         for batch in batches:
             index.documents(batch)
 
+    # what is read for the first time stands in no figure
     read()
     with_check, without = [], []
     for _ in range(ROUNDS):
         with_check.append(seconds_of(read))
         with (
+            # ANY equals every stored checksum
             mock.patch.object(catalogue, "row_checksum", return_value=mock.ANY),
             mock.patch.object(catalogue, "origin_checksum", return_value=0),
             mock.patch.object(catalogue, "_DOCUMENTS", catalogue._DOCUMENTS.replace("places.checksum", "0")),  # noqa: SLF001  the way without

@@ -80,6 +80,7 @@ def run(scale: tuple[int, ...], seed: int, data: Data) -> Result:
     """Peak memory against vocabulary size."""
     rows = []
     for vocabulary in scale:
+        # each way in a process of its own, because a peak never falls
         grown = {way: fresh(growth, way, vocabulary) for way in WAYS}
         rows.append({"vocabulary": vocabulary, "tokens": TEXTS * LENGTH, "ways": grown})
     return Result(rows)

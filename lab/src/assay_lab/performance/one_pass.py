@@ -55,6 +55,7 @@ def batches(model: TransformersModel, texts: Sequence[str]) -> list[tuple[Tensor
     device = model.checkpoint.model.device
 
     def padded(rows: list[Row]) -> tuple[Tensor, Tensor]:
+        # the longest row of a batch comes first
         ids = torch.zeros((len(rows), rows[0].tokens), dtype=torch.int64)
         mask = torch.zeros_like(ids)
         for place, row in enumerate(rows):

@@ -120,6 +120,7 @@ def _api(task: GoldTask, _: random.Random) -> tuple[str, str]:
 
 
 def _longest(task: GoldTask, chance: random.Random) -> Hunk:
+    # hunks of one length are chosen by chance
     return max(hunks(task.patch), key=lambda hunk: (sum(sign == "+" for sign, _ in hunk.lines), chance.random()))
 
 

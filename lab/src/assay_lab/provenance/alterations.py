@@ -69,6 +69,7 @@ def joined(text: str, language: str, _: int) -> str:
 def without_comments(text: str, language: str, _: int) -> str:
     """Return the text without comments and docstrings; "" where it has none."""
     bare = strip_comments(text, language)
+    # a text that lost white space alone had no comment
     return bare if len("".join(bare.split())) < len("".join(text.split())) else ""
 
 
@@ -78,6 +79,7 @@ def locals_renamed(text: str, language: str, seed: int) -> str:
         found = variants(text, 1, language=language, seed=seed, kinds=_LOCALS).variants
         if found:
             return found[0].text
+    # without variants of this language, what is called or belongs to an object is taken for no local
     spare = set(chain.from_iterable(_CALLED_OR_ATTRIBUTE.findall(text)))
     changed = rename_all(text, language, seed=seed, spare=spare)
     return changed if changed != text else ""
@@ -143,6 +145,7 @@ def pasted(text: str, language: str, host: str, count: int, seed: int) -> tuple[
 def _is_whole(fragment: str, language: str) -> bool:
     """Return True for lines that are whole statements."""
     if language == "python":
+        # within a function, where a return may stand
         return parses("def f():\n" + textwrap.indent(fragment, "    ") + "\n", "python")
     depth = 0
     for piece, is_fixed in _pieces(fragment, language):
@@ -150,6 +153,7 @@ def _is_whole(fragment: str, language: str) -> bool:
             continue
         for letter in piece:
             depth += _step(letter)
+            # this bracket closes one that stands before the lines
             if depth < 0:
                 return False
     return depth == 0
@@ -166,6 +170,7 @@ def _middle(host: str, language: str) -> tuple[int, str]:
     if language == "python":
         (function,) = ast.parse(host).body
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        # not behind the last statement, which may return
         ends = [(each.end_lineno or 0, " " * each.col_offset) for each in function.body[:-1]]
         return min(ends or [(1, "    ")], key=lambda end: abs(end[0] - half))
     ends, depth, number = [], 0, 1
@@ -244,6 +249,7 @@ def _exchanged_lines(text: str, language: str, draw: random.Random) -> str:
             stop += 1
         if stop - at > 1:
             lines[at:stop] = _exchanged(lines[at:stop], draw)
+        # a line that is no statement is passed over
         at = max(stop, at + 1)
     changed = "\n".join([*lines, ""])
     return changed if changed != text else ""

@@ -161,6 +161,7 @@ def keep(tables: Sequence[CalibrationTable], encoder: Encoder, rows: Sequence[Ma
     name = "default.windows.json" if encoder.name == "builtin:windows" else "default.json"
     calibration = IndexCalibration(shipped.profile, tables=every, encoder_digest=encoder.digest, provenance=record)
     calibration.save(folder / name)
+    # the next call reads the file that was just written
     shipped_calibration.cache_clear()
 
 
@@ -256,6 +257,7 @@ def rows_by(
     ways: Sequence[str], values: Sequence[tuple[float, ...]], about: Mapping[str, object]
 ) -> Iterator[dict[str, object]]:
     """Yield for each way the share of values that reach each confidence; nothing where there are none."""
+    # without values the array has no row for any way
     for by, own in zip(ways, np.array(values).T, strict=False):
         reaching = {str(level): with_ends(wilson(int((own >= level).sum()), len(own))) for level in LEVELS}
         yield {**about, "by": by, "n": len(own), "at_least": reaching}
@@ -264,6 +266,7 @@ def rows_by(
 def confidences(candidates: Candidates, calibration: CalibrationTable, units: int) -> Float64Array:
     """Return the confidence of each candidate, 0 where there is none."""
     rates = rates_of(candidates, calibration, units=units)
+    # a candidate without a rate has no confidence
     return np.zeros(len(candidates.documents)) if rates is None else 1 - np.nan_to_num(rates.rates, nan=1.0)
 
 
@@ -350,6 +353,7 @@ def in_turn(sources: Iterable[Iterator[SourceText]]) -> Iterator[SourceText]:
     """Yield one text of each source, then a second one of each, as long as they have any."""
     left = list(sources)
     while left:
+        # a copy, because a source that has ended leaves the list
         for source in list(left):
             if (text := next(source, None)) is None:
                 left.remove(source)

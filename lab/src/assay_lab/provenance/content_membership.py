@@ -203,8 +203,10 @@ def left_out(values: Float64Array, leaked: BooleanArray, names: NDArray[np.str_]
         rest = families != family_name
         order = np.argsort(-values[rest], kind="stable")
         ranked, right = values[rest][order], np.cumsum(leaked[rest][order])
+        # a threshold lies where the value changes: equal values are flagged together
         ends = np.append(np.diff(ranked) != 0, True)
         reached = ranked[ends & (right / np.arange(1, len(right) + 1) >= PRECISION)]
+        # where no threshold is precise enough nothing is flagged
         flags[~rest] = values[~rest] >= (reached.min() if len(reached) else np.inf)
     precision, share = precision_and_recall(flags, leaked, np.ones(len(flags)))
     return {"precision": precision, "recall": share}
@@ -233,6 +235,7 @@ def chosen_without(values: Mapping[str, Float64Array], pairs: Sequence[Pair]) ->
     areas = np.zeros((len(FORMS), len(both)))
     for (row, form), (at, name) in product(enumerate(FORMS), enumerate(both)):
         areas[row, at] = auroc(values[form][names == name], leaked[names == name])
+    # a benchmark has no say in the form that judges it
     best = [int(np.delete(areas, at, axis=1).mean(axis=1).argmax()) for at in range(len(both))]
     mean = float(areas[best, range(len(both))].mean())
     return {"mean": mean, "forms": dict(zip(both, map(list(FORMS).__getitem__, best), strict=True))}
@@ -299,6 +302,7 @@ def through_index(pairs: Sequence[Pair], folder: Path) -> dict[str, Any]:
     assay.build_index([corpus], folder / "index", encoder=None, progress=False)
     with assay.open_index(folder / "index") as index:
         paths = list(map(_paths, pairs, repeat(index)))
+        # a text of several pairs is traced once
         texts = dict.fromkeys((pair["query"], LANGUAGES[pair["language"]]) for pair in pairs)
         samples = [Sample(str(at), text, language) for at, (text, language) in enumerate(texts)]
         traced = trace_benchmark(samples, index, benchmark="LessLeak").samples

@@ -99,6 +99,7 @@ def ranks_of(fragments: Sequence[Query], space: SearchSpace, index: CodeIndex, w
     ranks = []
     for fragment in fragments:
         matches = answers(fragment.text, language="python", index=index, method=WAYS[way].method)
+        # ids of documents begin at 1
         ranks.append(first_right(matches, frozenset(at + 1 for at in space.right[fragment.target])))
     return ranks
 
@@ -132,6 +133,7 @@ def run(scale: tuple[int, int, int], seed: int, data: Data) -> Result:
             for window, kind, fragments in drawn(space, most):
                 for way in SEARCHED:
                     ranks = ranks_of(fragments, space, index=index, way=way)
+                    # the first encoder is ours: its ranks stay as those to compare with
                     beside = ours.setdefault((window, kind, way), ranks)
                     rows.append(shared | {"tokens": window, "kind": kind, "way": way} | cell(fragments, ranks, beside))
     return Result(rows)
@@ -163,6 +165,7 @@ def in_language(language: str, data: Data) -> Iterator[dict[str, object]]:
         about |= {"vectors": sum(map(len, vectors)), "encoding_seconds": seconds}
         for copy, window, chosen, asked in changed:
             similarity = np.asarray(for_queries(encoder).encode(asked) @ np.concatenate(vectors).T, np.float64)
+            # a document has several vectors, and its nearest one counts
             nearest = np.maximum.reduceat(similarity, firsts, axis=1)
             mrr = recalls(nearest, chosen, at_places(groups, chosen))["mrr"]
             yield about | {"copy": copy, "tokens": window, "queries": len(asked), "mrr": mrr}

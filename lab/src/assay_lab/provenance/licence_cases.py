@@ -89,12 +89,14 @@ def scanned(cases: Sequence[Case], program: str) -> list[str]:
     """Return what ScanCode reads of the same heads, or the licence of the folder."""
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(cases):
+            # a number as the name: nothing about the case shows but its suffix
             Path(folder, f"{number:04}{PurePosixPath(case.path).suffix}").write_text(case.files[case.path], "utf-8")
         out = Path(folder, "out.json")
         arguments_of = ["--license", "-n", "1", "--quiet", "--strip-root", "--json", str(out), folder]
         subprocess.run([program, *arguments_of], check=False)  # noqa: S603  the user's own command
         entries = json.loads(out.read_text())["files"]
     by_name = {PurePosixPath(entry["path"]).stem: entry.get("detected_license_expression_spdx") for entry in entries}
+    # the folder of every case is under MIT
     return [by_name.get(f"{number:04}") or "MIT" for number in range(len(cases))]
 
 

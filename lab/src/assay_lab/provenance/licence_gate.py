@@ -32,6 +32,7 @@ RULES = read_rules(["copyleft"])
 LICENCE = "GPL-3.0-only"
 NOT_CORPUS = ("site-packages", "test", "tests", "idle_test", "lib2to3")
 SETTINGS = TraceSettings(Thresholds(), candidates=1000)
+# a line break leaves one space of its indentation, so that "; " separates there too
 COPIES = frozenset(
     """absl_py _sorted_list_difference; absl_py file; boltons _args2cmd; boltons args2cmd; boltons copy_tree;
     boltons mbox_readonlydir.flush; boltons file; boltons _format_final_exc_line; boltons unquote_to_bytes;
@@ -118,6 +119,7 @@ def alarm(package: str, denial: Denial) -> dict[str, object]:
 def planted(index: CodeIndex, count: int) -> list[str]:
     """Return functions of the library to plant."""
     draw = random.Random(SEED)  # noqa: S311  no secret
+    # ids of documents begin at 1
     numbers = list(range(1, len(index) + 1))
     draw.shuffle(numbers)
     chosen: list[str] = []
@@ -158,6 +160,7 @@ def recall(kind: str, originals: Sequence[str], *, own: Sequence[str], index: Co
         tried += 1
         around = random.Random(number).sample(own, min(OWN, len(own)))  # noqa: S311  no secret
         before, after = "\n\n".join(around[: OWN // 2]), "\n\n".join(around[OWN // 2 :])
+        # two line ends of the empty line, and lines are counted from 1
         first = before.count("\n") + 3
         file = traced(SourceText("own.py", f"{before}\n\n{plant}\n\n{after}\n", "python"), index)
         found += is_denied([file], range(first, first + plant.count("\n")))
@@ -196,6 +199,7 @@ class Paraphrase(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         """`if a: x else: y` becomes `if not a: y else: x`."""
         self.generic_visit(node)
+        # an `elif` is an `if` alone in the else: it has no two sides to exchange
         if node.orelse and not (len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)):
             self.changes += 1
             return ast.If(ast.UnaryOp(ast.Not(), node.test), node.orelse, node.body)
@@ -214,6 +218,7 @@ class Paraphrase(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """`a += b` becomes `a = a + b`."""
         self.generic_visit(node)
+        # a target that is no plain name would be read twice
         if not isinstance(node.target, ast.Name):
             return node
         self.changes += 1

@@ -146,6 +146,7 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
     """Yield the rows of one language."""
     dealt = sorted(packages)
     random.Random(0).shuffle(dealt)  # noqa: S311  no secret
+    # one half of the packages is indexed, the other is clean
     indexed = [*islice(files_of(dealt[::2], language), scale.files)]
     clean = [*islice(files_of(dealt[1::2], language), scale.clean)]
     with TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=None) as index:
@@ -161,7 +162,7 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
         for least, most in LENGTHS:
             originals = functions(indexed, least, most)[: scale.plants]
             for kind, alter in ALTERATIONS.items():
-
+                # the default binds the alteration of this turn
                 def change(text: str, number: int, alter: Alteration = alter) -> Altered | None:
                     altered = alter(text, language, number)
                     return (altered, range(1, altered.count("\n") + 2)) if altered else None
@@ -170,7 +171,7 @@ def of_language(language: str, scale: Scale, packages: Sequence[Path]) -> Iterat
                 yield {**named, **recall(originals, change, own=own, index=index), **about}
         long = functions(indexed, 2 * FRAGMENTS[0], 10 * HOST)[: scale.plants]
         for count in FRAGMENTS if hosts else ():
-
+            # the default binds the length of this turn
             def paste(text: str, number: int, count: int = count) -> Altered | None:
                 host = hosts[number % len(hosts)].text
                 return pasted(text, language, host=host, count=count, seed=number)

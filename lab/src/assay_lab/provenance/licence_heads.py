@@ -93,6 +93,7 @@ def truth_of(expressions: Iterable[str]) -> str:
 
 def spdx_of(expression: str) -> str:
     """Return an expression of ScanCode's keys in SPDX identifiers."""
+    # operators are in capitals, keys are not
     return re.sub(r"[\w.+-]+", lambda match: match[0] if match[0].isupper() else key(match[0]), expression)
 
 

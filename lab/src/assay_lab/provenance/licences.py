@@ -175,6 +175,7 @@ def scanned(cases: Sequence[Case], command: str) -> list[str]:
     licences = [UNKNOWN_LICENCE] * len(cases)
     for entry in entries:
         words = entry["detected_license_expression_spdx"] if entry["type"] == "file" else None
+        # without the keys that name nothing, brackets and operators alone may be left
         if words and NOTHING.sub("", words).strip("() ANDOR"):
             licences[int(PurePosixPath(entry["path"]).parts[1])] = re.sub(rf" AND {NOTHING.pattern}", "", words)
     return licences
@@ -196,6 +197,7 @@ def run(scale: None, seed: int, data: Data) -> Result:
     by_person, truths = judged(), []
     for case, both in zip(cases, zip(*readings.values(), strict=True), strict=True):
         is_agreed = len(both) > 1 and is_same_licence(*both)
+        # where no person has read a file, a licence that both readers agree on is right
         truths.append(by_person.get((case.package, case.path), both[:1] if is_agreed else ()))
     rows = []
     for half, kind, reader in product("ab", (*AT_MOST, "all"), readings):

@@ -80,10 +80,12 @@ def reordering(text: str, language: str, draw: random.Random) -> str:
         movable = all(is_simple(line, language) for line in both) and indent_of(both[0]) == indent_of(both[1])
         if movable and draw.random() < 0.5:
             lines[at], lines[at + 1] = lines[at + 1], lines[at]
+            # a line that was exchanged does not move again
             at += 1
         at += 1
     if language != "python":
         return "\n".join(lines) + "\n"
+    # the lookahead leaves each head with its block
     blocks = re.split(r"^(?=(?:def|class) )", "\n".join(lines) + "\n", flags=re.MULTILINE)
     return "".join([blocks[0], *reversed(blocks[1:])])
 
@@ -138,12 +140,14 @@ def loops(text: str, language: str, _: random.Random) -> str:
 
 def _python_loops(text: str) -> str:
     lines, steps = [], list[tuple[int, str]]()
+    # a last line without indentation ends every loop; it is cut off again
     for line in [*text.splitlines(), "end"]:
         width = len(indent_of(line).expandtabs(4))
         # at a line that is no deeper than the head of a loop, the loop has ended: its step comes before
         while line.strip() and steps and width <= steps[-1][0]:
             lines.append(steps.pop()[1])
         head = _HEAD.fullmatch(line)
+        # a range with a step stays
         if head is None or head[3].count(",") > 1:
             lines.append(line)
             continue
@@ -167,6 +171,7 @@ def _brace_loops(text: str) -> str:
         body = text[head.end() : stop - 1]
         loop = f"{head[1].strip()};\nwhile ({head[2].strip() or 'true'}) {{{body}{head[3].strip()};\n}}"
         text = text[: head.start()] + loop + text[stop:]
+        # a loop within the body comes next
         at = head.start() + len(head[1])
     return text
 
@@ -175,6 +180,7 @@ def conditions(text: str, language: str, _: random.Random) -> str:
     """Negate conditions."""
     if language == "python":
         return re.sub(r"^([ \t]*)(if|elif) (.+):[ \t]*$", r"\1\2 not (not (\3)):", text, flags=re.MULTILINE)
+    # the old branch becomes that of the negated condition
     return re.sub(r"\bif\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", r"if (!(\1)) { } else", text)
 
 

@@ -256,6 +256,7 @@ def by_assay(sets: Sequence[ProgramSet]) -> list[np.ndarray]:
             same = list(map(int, group))
             # identical programs are named apart, and are the surest copies
             matrix[np.ix_(same, same)] = np.inf
+        # the AUROC of scikit-learn takes no infinity
         matrices.append(np.nan_to_num(matrix + matrix.T, posinf=1e9))
     return matrices
 
@@ -269,11 +270,13 @@ def by_program(sets: Sequence[ProgramSet], command: Sequence[str], cwd: Path | N
             folder.mkdir()
             for at, text in enumerate(part.texts):
                 (folder / f"{at}.{ending}").write_text(text, "utf-8")
+            # Dolos is told the language, copydetect is not
             lines.append(json.dumps([str(folder), ending, part.language][: 2 + (cwd is not None)]))
         run = subprocess.run(  # noqa: S603  the user's own programs
             command, input="\n".join(lines), capture_output=True, text=True, check=True, cwd=cwd
         )
     matrices = []
+    # what else a tool prints is passed over
     printed = [line for line in run.stdout.splitlines() if line.startswith("pairs ")]
     for part, line in zip(sets, printed, strict=True):
         matrix = np.zeros((len(part.texts), len(part.texts)))
@@ -304,6 +307,7 @@ def auroc_rows(sets: Sequence[ProgramSet], data: Data, seed: int) -> list[dict[s
             row[tool] = float(figures[own].mean())
             if tool != "assay":
                 gains = (values["assay"] - figures)[own]
+                # whole sets are drawn again: the pairs of one set depend on each other
                 means = gains[draw.integers(len(gains), size=(4000, len(gains)))].mean(axis=1)
                 low, high = np.quantile(means, [0.025, 0.975]).tolist()
                 row[f"over {tool}"] = {"value": float(gains.mean()), "low": low, "high": high}

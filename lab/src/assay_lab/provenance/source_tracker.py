@@ -138,6 +138,7 @@ def ranks_of(
         for at, query in enumerate(searches):
             right = [place for place in space.right[query.target] if place < len(searched)]
             best[at] = similarities[at, right].max()
+        # equal similarities count in favour of the fragment
         ranks[cell] = 1 + (similarities > best[:, None]).sum(axis=1)
     return ranks
 

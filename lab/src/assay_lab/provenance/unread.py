@@ -69,6 +69,7 @@ def _value(text: str) -> bytes:
 
 
 def _patch(text: str) -> bytes:
+    # every line, an empty one too
     added = indent(text, "+", lambda _: True)
     return f"--- a/x\n+++ b/x\n@@ -1,0 +1,{text.count(chr(10))} @@\n{added}".encode()
 
@@ -116,6 +117,7 @@ def copies(originals: Sequence[str], index: CodeIndex) -> dict[str, object]:
     """Return the verdicts on copies, each kind of file in turn, with the kinds that are not always denied."""
     verdicts: Counter[str] = Counter()
     others: dict[str, Counter[str]] = {}
+    # the kinds have no end
     for original, (suffix, place) in zip(originals, cycle(KINDS.items()), strict=False):
         answer = verdict(f"file{suffix}", place(original), index)
         verdicts[answer] += 1
@@ -144,6 +146,7 @@ def changes(histories: Sequence[Path], count: int, seed: int) -> dict[str, objec
     """Return how many commits hold a file that could hold code and is not read, and why."""
     undecided, tried = [], 0
     for repository in histories:
+        # a first commit has no parent to be compared with
         commits = git_output(repository, "rev-list", "--no-merges", "--min-parents=1", "HEAD").split()
         chosen = random.Random(seed).sample(commits, min(count // len(histories), len(commits)))  # noqa: S311  no secret
         for commit in chosen:

@@ -53,6 +53,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield the p-value of each lot, dose and way."""
     name = str(data.get("model", SMALL))
     tasks = tasks_of(task_rows(data, size.tasks), CONTENTS, seed)
+    # only tasks whose contents all differ: which of two equal ones was published, no model can show
     contents = [text_column(task.copies["examples"]) for task in tasks if len(set(task.copies["examples"])) == CONTENTS]
     others = other_functions(data)
     for number in range(size.lots):
@@ -69,6 +70,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
             values = (written(model, contents), copy_values(model, contents)[0])
             for way, table in zip(WAYS, values, strict=True):
                 result = lot_test(evidence(standardised_within(table)), lot)
+                # the first of equal values has no rank of its own, so a task without a difference does not count
                 first = (table.argmax(axis=1) == lot) & (np.ptp(table, axis=1) > 0)
                 told = {"dose": dose, "way": way, "tasks": len(contents), "first": float(first.mean())}
                 yield told | {"p": result.p_value, "z": result.z}

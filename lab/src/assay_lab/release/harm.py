@@ -107,6 +107,7 @@ def values_of(model: TransformersModel, pieces: Sequence[Piece]) -> dict[Piece, 
     for batch in model.completed([each.text for each in distinct]):
         for index, statistics in batch:
             each = distinct[index]
+            # a token across the border belongs to the solution
             inside = statistics.offsets[:, 1] > each.solution
             log_probs = statistics.log_probs.astype(np.float64)
             values[each] = float(log_probs.sum()), float(log_probs[inside].sum())
@@ -143,6 +144,7 @@ def losses(
     originals = np.array([value(task.original) for task in tasks])
     copies = np.array([np.mean(list(map(value, task.copies[kind]))) for task in tasks])
     lost = originals - copies
+    # a ratio of sums: the mean of ratios would be one of short texts
     share = float(lost.sum() / -originals.sum()) if len(tasks) else None
     return {f"{part}, nats": mean_with_ends(lost), f"{part}, share": share}
 

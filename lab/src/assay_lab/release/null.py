@@ -63,6 +63,7 @@ def cells(
         by_control, _ = copy_values(control, made.texts)
         yield CONTROL, kind, "none", made, by_control, []
         yield SMALL, kind, CONTROL, made, values, [by_control]
+        # one half is trained on, the other is tested: its lot reached no model
         half = np.arange(len(made.texts)) % 2 == 0
         lot = made.lot(np.random.default_rng(seed))
         siblings = list(compress(made.published(lot), half))

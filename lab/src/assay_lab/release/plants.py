@@ -112,6 +112,7 @@ def _has_copies(row: dict[str, object]) -> bool:
 
 def hash_of(seed: int, name: str) -> int:
     """Return a seed of one task."""
+    # seeded by the name and not by the place, so that with fewer rows a task keeps its copies
     return int(np.random.default_rng([seed, *name.encode()]).integers(2**62))
 
 

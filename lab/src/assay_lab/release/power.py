@@ -82,6 +82,7 @@ def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
             for (seen, unseen), copies, with_parent in product(size.tasks, size.read, (False, True)):
                 kept = np.r_[planted[:seen], spare[:unseen]]
                 drawn = Plant(lot[kept], at_places(made.clusters, kept))
+                # a list times False is empty: no parent
                 parents = [parent[kept]] * with_parent
                 found = judged(values[kept], parents, drawn, copies=copies, draws=size.draws)
                 cell = {"dose": dose, "tasks": seen, "others": unseen, "copies": copies, "parent": with_parent}

@@ -79,6 +79,7 @@ def values_of(model: TransformersModel, texts: Sequence[Sequence[str]]) -> dict[
 
 def changed(copies: Sequence[str]) -> list[list[tuple[int, int]]]:
     """Return the spans of the words of each copy that are not the same in all copies."""
+    # copies differ in names alone, so their words stand in the same places
     differs = [len(set(words)) > 1 for words in zip_longest(*map(_WORDS.findall, copies))]
 
     def spans(text: str) -> list[tuple[int, int]]:

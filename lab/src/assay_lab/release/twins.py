@@ -32,6 +32,7 @@ def power(tasks: int, solved: float, known: float, *, repeats: int, seed: int) -
     chance = generator.beta(2 * solved, 2 * (1 - solved), shape)
     twin = generator.random(shape) < chance
     public = (generator.random(shape) < chance) | (generator.random(shape) < known)
+    # the exact sign test, on the tasks of which one copy alone is solved
     better, worse = (public & ~twin).sum(axis=1), (twin & ~public).sum(axis=1)
     return float((binom.sf(better - 1, better + worse, 0.5) <= LEVEL).mean())
 
@@ -46,6 +47,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
             {
                 "solved without knowing": solved,
                 "tasks known": known,
+                # a task that is known gains only where it was not solved without
                 "difference in points": 100 * known * (1 - solved),
                 "tasks for 80 % power": enough or f"more than {size.tasks[-1]}",
                 "power with 164 tasks": powers.get(164),

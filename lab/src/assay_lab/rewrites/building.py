@@ -155,6 +155,7 @@ def rewritten_by_all(people: Sequence[Sample], generated: Sequence[Sample], gene
     """Return the texts of people of which a rewriting of every generator stayed, each followed by these rewritings."""
     by_source: dict[object, list[Sample]] = {}
     for sample in generated:
+        # the id of a rewriting names its generator too, so the source joins it with its original
         by_source.setdefault(sample.metadata["source"], []).append(sample)
     complete: list[Sample] = []
     for sample in people:
@@ -177,6 +178,7 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
         for sample in samples:
             own[sample.id] = sample
             group = sample.group if kind == "repository" else sample.metadata["source"]
+            # only the split sees this group; the samples that are returned keep their repository
             grouped.append(replace(sample, group=str(group)))
         chosen = {}
         for name, part in split_by_group(grouped, FRACTIONS, seed=seed).items():
@@ -185,6 +187,7 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
     order = np.random.default_rng(seed).permutation(len(samples)).tolist()
     shuffled = at_places(samples, order)
     ends = np.cumsum([round(share * len(samples)) for share in FRACTIONS.values()][:-1]).tolist()
+    # the last part takes what rounding leaves
     bounds = pairwise([0, *ends, len(samples)])
     return {name: tuple(shuffled[start:stop]) for name, (start, stop) in zip(FRACTIONS, bounds, strict=True)}
 
@@ -192,6 +195,7 @@ def split_samples(samples: Sequence[Sample], kind: SplitKind, seed: int) -> dict
 def _outcome(sample: Sample, generator: str, *, reply: str | Rejected, regexes: Regexes) -> tuple[str, ReplyOutcome]:
     """Return the code of a reply, "" where a rule removes it, and what became of it; similarity comes later."""
     if isinstance(reply, Rejected):
+        # "too long" is a rule of `rewritten_by`; every other reason is the server's own
         too_long = reply.reason == RemovalRule.TOO_LONG
         refused = RemovalRule.TOO_LONG if too_long else RemovalRule.REFUSED
         return "", ReplyOutcome(sample.id, generator, reply=None, rule=refused, detail=reply.reason)

@@ -103,6 +103,7 @@ def by_printed_expressions(reply: str, language: str) -> str:
     """Return a reply without the marks of fences at both ends, and without the matches of Figure 9."""
     text = _MARKS_AT_EDGES.sub("", reply)
     for name, expressions in PAPER_PREFIXES.items():
+        # the figure says "py", the table of languages "python"
         if language_named(name) == language:
             for expression in expressions:
                 text = re.sub(expression, "", text)
@@ -114,6 +115,7 @@ def normalised(text: str) -> str:
 
     People's texts get the same form, so that line ends and the end of a text tell nobody apart.
     """
+    # only line ends are stripped at the beginning: the first line keeps its indentation
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
     return f"{lines}\n" if lines else ""
 

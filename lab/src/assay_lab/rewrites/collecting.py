@@ -108,6 +108,7 @@ def collect(corpora: Sequence[str], request: CollectionRequest, index: CodeIndex
                     removed[RemovalRule.ANOTHER_TIME] += 1
 
     chosen = select(of_the_period(), request)
+    # texts of another time never reached `select`, so they are added to what it counted
     return replace(chosen, skipped=skipped, read=chosen.read + removed.total(), removed=chosen.removed + removed)
 
 
@@ -205,4 +206,5 @@ def _drawn(samples: Sequence[Sample], request: CollectionRequest, removed: Count
         of_language[sample.language] += 1
         chosen.append(place)
     removed[RemovalRule.NOT_DRAWN] += len(samples) - len(chosen)
+    # the draw decides who stays; the order stays that of the corpora
     return at_places(samples, sorted(chosen))

@@ -51,6 +51,7 @@ def dated_documents(index: CodeIndex, released: date | None = None) -> Iterator[
             yield DatedFile(text, repository, licence=origin.licence, age=age, history=None)
 
 
+# to read a history is slow, and the documents of a repository share it
 @lru_cache(maxsize=64)
 def _history_at(source: str) -> GitHistory | None:
     path = Path(source)

@@ -139,6 +139,7 @@ def build_rewrites(
         replies, models = _all_replies(collected.samples, generators, request=request, store=store, progress=progress)
     sets = assemble(collected, replies, request.assembly)
     facts = {
+        # under `python -m` the name of the program is __main__
         "command": [Path(sys.argv[0]).stem.removeprefix("__main__") or "assay", *sys.argv[1:]],
         "assay": __version__,
         "python": platform.python_version(),
@@ -171,6 +172,7 @@ def _all_replies(
     progress: bool,
 ) -> tuple[dict[str, list[str | Rejected]], dict[str, object]]:
     """Return generator → replies, and generator → what it is and what it cost in this run."""
+    # all servers are opened first: the estimate covers every one before anything is sent
     limits = request.settings.limits
     opened = {}
     for name, model in generators.items():
@@ -188,6 +190,7 @@ def _all_replies(
         sent: SpendingMeter | None = getattr(generator.model, "meter", None)
         models[name] = {"model": model, "digest": generator.digest} | _spending(name, sent, limits)
         if sent is not None:
+            # the limits hold for all generators together, so the next gets what is left
             limits = limits.after(sent.requests, sent.tokens)
         del generator
     return replies, models
@@ -206,6 +209,7 @@ def _opened(model: str, settings: ModelSettings, limits: SpendingLimits, store: 
     """Return a generator that keeps its replies in the folder."""
     remote = is_server(model)
     names = set(attributes(fields(ModelSettings), "name"))
+    # a server takes its own settings alone, a local model the others; both take the concurrency
     names = names & _OF_SERVERS if remote else names - _OF_SERVERS | {"concurrency"}
     own = mapped(partial(getattr, settings), names)
     if remote:
@@ -249,6 +253,7 @@ def _in_words(requests: int, tokens: int, cost: float | None) -> str:
 
 def _stop(message: str) -> None:
     """Stop where replies can no longer be kept: they may have cost money."""
+    # the message of the cache says that it goes on, which it does not here
     raise DataError(message.removesuffix("; going on without the cache"))
 
 

@@ -58,6 +58,7 @@ class RewritingRequest:
 def prompt_for(sample: Sample) -> str:
     """Return the prompt of Figure 1 for one text."""
     language = LANGUAGES[str(sample.language)].title
+    # the code goes in last, so that a "[LANG]" within it stays as it is
     head, _, tail = PROMPT.replace("[LANG]", language).partition("[CODE]")
     return head + sample.text.strip("\n") + tail
 

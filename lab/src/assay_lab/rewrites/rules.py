@@ -138,10 +138,12 @@ def repeats_itself(text: str) -> bool:
     Two places a period apart that agree belong to a repetition, so its length is that of the longest run of agreeing
     places, and one period.
     """
+    # UTF-32 gives one number a character, so a period is a shift of the array
     characters = np.frombuffer(_SPACE.sub("", text).encode("utf-32-le", "surrogatepass"), np.uint32)
     enough = REPETITIVE_SHARE * len(characters)
     for period in range(1, min(REPETITION_PERIOD, len(characters) // REPETITIONS) + 1):
         differing = np.flatnonzero(characters[period:] != characters[:-period])
+        # both ends count as differing, so that a run may touch them
         ends = np.concatenate([[-1], differing, [len(characters) - period]])
         longest = int(np.diff(ends).max()) - 1 + period
         if longest >= REPETITIONS * period and longest >= enough:

@@ -78,11 +78,13 @@ def repositories_created(query: RepositoryQuery, fetch: Fetch) -> Iterator[dict[
         begun = _reply(fetch, query.address(first, last, page=1))
         if begun["total_count"] > MOST and first < last:
             middle = first + (last - first) // 2
+            # the earlier half lies on top of the stack, so the days come out in order
             periods += [(middle + timedelta(days=1), last), (first, middle)]
             continue
         items = begun["items"]
         for page in count(2):
             yield from map(_described, items)
+            # GitHub has no page beyond the thousandth result
             if len(items) < PAGE or page > MOST // PAGE:
                 break
             items = _reply(fetch, query.address(first, last, page=page))["items"]

@@ -29,6 +29,7 @@ def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
     row = full
     for token in right:
         matches = row & places.get(token, 0)
+        # the sum may carry beyond the last place, which the mask cuts off
         row = ((row + matches) | (row - matches)) & full
     return len(left) - row.bit_count()
 

@@ -73,6 +73,7 @@ def check_settings_of_set(folder: Path, settings: Mapping[str, object]) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         # nothing finished here
         return
+    # through JSON, where a tuple becomes the list that the file gives back
     expected = parse_json(json.dumps(settings))
     differing = sorted(name for name in expected if not isinstance(before, dict) or before.get(name) != expected[name])
     if differing:
@@ -104,6 +105,7 @@ def write_sets(folder: Path, collected: Collected, sets: RewriteSets, facts: Map
         write_text(folder / path, text)
     digests = {path: hashlib.sha256(text.encode("utf-8")).hexdigest() for path, text in files.items()}
     manifest = {"schema": SCHEMA, **facts, **described_counts(collected, sets), "files": digests}
+    # the manifest is the last file: a folder without one is not finished
     write_json(folder / MANIFEST, manifest)
     return manifest
 

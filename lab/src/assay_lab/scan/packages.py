@@ -91,6 +91,7 @@ def false_rows(scale: int, seed: int, data: Data) -> Result:  # noqa: ARG001  no
         "megabytes": scanned.size / 1e6,
         "tasks": len(scanned.evidence.tasks),
         "wrong_texts": wrong,
+        # the exact upper limit of a Poisson count (Garwood 1936)
         "wrong_of_a_million": float(chi2.ppf(COVERAGE, 2 * (wrong + 1)) / 2 / compared * 1e6),
         "not_read": dict(scanned.unread),
         "seconds": seconds,

@@ -81,6 +81,7 @@ def renamed(code: str, language: str, draw: random.Random) -> str:
 
     def name_for(match: re.Match[str]) -> str:
         word = match[0]
+        # a comment or literal matches as a whole, so that no name within it is replaced
         if match[1] is None or word in fixed:
             return word
         return names.setdefault(word, f"v{draw.randrange(10**6)}")
@@ -115,6 +116,7 @@ def third_of_lines(code: str, language: str, draw: random.Random) -> str:
     for line in code.split("\n"):
         if not line.strip() or draw.random() >= 1 / 3:
             lines.append(line)
+        # 0 leaves the line out, 1 puts another one behind it, 2 renames alone
         elif edit := draw.randrange(3):
             lines.append(renamed(line, language, draw))
             if edit == 1:
@@ -262,6 +264,7 @@ class Searched:
         self.path.write_text("".join(lines), "utf-8")
         places = scan_file(str(self.path), self.matcher).places
         found: dict[str, bool] = {}
+        # rows of a file are counted from 1
         for row, number in enumerate(numbers, 1):
             inside = places.get(self.first[name] + number, ())
             found[self.held[name][number][0].id] = any(place.row == row for place in inside)

@@ -190,6 +190,7 @@ def _beside_datatrove(
     for way, is_query_indexed in (("datatrove", "0"), ("datatrove, prompts indexed too", "1")):
         command = [str(data["datatrove"] / "bin" / "python"), str(script), str(asked), str(corpus), is_query_indexed]
         done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  our own script
+        # the last line is ours, whatever the library prints before
         printed = json.loads(done.stdout.splitlines()[-1])
         yield row_of(way, printed["seconds"], set(printed["rows"]))
 
@@ -210,6 +211,7 @@ def _workers(path: Path, matcher: Matcher, folder: Path) -> Iterator[dict[str, o
     work = FileWork(matcher)
     context = multiprocessing.get_context("forkserver")
     seconds = {}
+    # wall time: the work is done in other processes
     began = time.perf_counter()
     list(file_results(names, work, ScanWorkers(jobs=2)))
     seconds["two workers"] = time.perf_counter() - began

@@ -81,7 +81,9 @@ def humaneval_rows(_split: str) -> Iterator[Row]:
 
 def mbpp_rows(split: str) -> Iterator[Row]:
     """Yield tasks of MBPP."""
+    # the official ranges of task ids begin here
     first = {"prompt": 1, "test": 11, "validation": 511, "train": 601}[split]
+    # behind the functions of APPS, so that no function is in both
     place = TASKS + ("prompt", "test", "validation", "train").index(split) * PROMPTS
     for number, text in enumerate(functions(TASKS + 4 * PROMPTS)[place : place + PROMPTS], start=first):
         yield {
@@ -221,6 +223,7 @@ def patch_of(language: str, number: int, *, reverse: bool) -> str:
         reverse: True from the bug to the fix, False from the fix to the bug.
     """
     fixed = invented(language, number, 11).splitlines(keepends=True)
+    # the condition of the templates is the line with the remainder
     place = next(at for at, line in enumerate(fixed) if "%" in line)
     buggy = [*fixed[:place], fixed[place].replace("==", "!="), *fixed[place + 1 :]]
     sides = (buggy, fixed) if reverse else (fixed, buggy)
@@ -234,6 +237,7 @@ def lay_folders(data: Path) -> None:
         for number in range(1, BUGS + 1):
             path = mark(data / name) / place.format(number)
             path.parent.mkdir(parents=True, exist_ok=True)
+            # patches of BugsInPy lead to the fix, those of the others to the bug
             write_text(path, patch_of(language, number, reverse=name == "bugsinpy"))
     bugs = mark(data / "gitbug-java") / "data" / "bugs"
     for number in range(BUGS):

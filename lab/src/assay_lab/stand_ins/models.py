@@ -126,6 +126,7 @@ def lay_models(hub: Path, names: Iterable[str] = ()) -> list[str]:
         names: ids; none for all that the papers name.
     """
     chosen = list(names) or sorted(all_hub_ids())
+    # the seeds of stand-ins leave the generator of the caller alone
     with quiet(), torch.random.fork_rng():
         for name in chosen:
             lay_model(hub, name)
@@ -142,6 +143,7 @@ def lay_model(hub: Path, name: str) -> None:
     architecture = architecture_of(name)
     tokenizer = tokenizer_of(architecture, chat="nstruct" in name)
     tokenizer.save_pretrained(snapshot)
+    # families call the spread of their weights differently
     sizes = {"initializer_range": SPREAD, "init_std": SPREAD, "initializer_factor": 1.0, **architecture.sizes}
     tokens = {
         "vocab_size": len(tokenizer),
@@ -149,8 +151,10 @@ def lay_model(hub: Path, name: str) -> None:
         "pad_token_id": tokenizer.pad_token_id,
         "eos_token_id": tokenizer.eos_token_id,
     }
+    # T5 begins to write with its padding token
     if architecture.kind == "t5":
         tokens["decoder_start_token_id"] = tokenizer.pad_token_id
+    # seeded by the id: the same weights, whatever else is laid down
     torch.manual_seed(int(commit[:8], 16))
     model = getattr(transformers, architecture.head).from_config(
         AutoConfig.for_model(architecture.kind, **sizes, **tokens)

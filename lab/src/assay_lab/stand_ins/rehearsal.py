@@ -28,6 +28,7 @@ def divided(configuration: Configuration) -> Configuration:
     """Return a run of the testbed with the sizes of a rehearsal; the rest is as published."""
     changes: dict[str, Any] = {}
     for part, sizes in divided_sizes()[TESTBED].items():
+        # TOML has lists where the settings have tuples
         own = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
         changes[part] = replace(getattr(configuration, part), **own)
     return replace(configuration, **changes)

@@ -81,6 +81,7 @@ def measure(setting: Setting, studies: int, seed: int) -> dict[str, object]:
     if seed:
         key.append(seed)
     random = np.random.default_rng(key)
+    # a leaked score is normal around SHIFT: it passes the threshold with the chance Φ(Φ⁻¹(α) + SHIFT)
     truth = (1 - setting.leaked) * ALPHA + setting.leaked * float(ndtr(ndtri(ALPHA) + SHIFT))
     totals: defaultdict[str, float] = defaultdict(float)
     for _ in range(studies):

@@ -90,9 +90,11 @@ def deviates(random: np.random.Generator, law: str, size: int) -> Floats:
     if law == "skewed":
         return random.exponential(size=size) - 1
     if law == "heavy-tailed":
+        # Student's distribution with four degrees of freedom has the variance 2
         return np.asarray(random.standard_t(4, size) / np.sqrt(2))
     if law == "lognormal":
         sigma = 0.7
+        # of a lognormal: its mean is exp(σ²/2), its deviation that times √(exp(σ²) - 1)
         spread = np.sqrt(np.expm1(sigma**2)) * np.exp(sigma**2 / 2)
         return np.asarray((random.lognormal(0, sigma, size) - np.exp(sigma**2 / 2)) / spread)
     return random.standard_normal(size)
@@ -142,6 +144,7 @@ def truth(family: Family, target: float, size: int, *, shared: bool) -> tuple[fl
             second=np.concatenate([members.second[:size], others.second[size:]]),
         )
 
+    # both classes have one distribution then, so the AUROC is 0.5 without a search
     if target == min(AUROCS) and family.law == "normal":
         return 0.0, figures_of(drawn(0.0))
     low, high = -2.0, 12.0
@@ -195,7 +198,9 @@ def _bca(value: float, replicates: Floats, without: Floats) -> tuple[float, floa
     influence = np.nanmean(without) - without[~np.isnan(without)]
     cubes, squares = (influence**3).sum(), (influence**2).sum()
     acceleration = cubes / (6 * squares**1.5) if squares else 0.0
+    # replicates that equal the value count half
     below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
+    # clipped, because a share of 0 or 1 has no finite deviate
     bias = ndtri(np.clip(below, 1e-3, 1 - 1e-3))
     ends = bias + ndtri([TAIL, 1 - TAIL])
     low, high = np.quantile(replicates, ndtr(bias + ends / (1 - acceleration * ends)))
@@ -209,6 +214,7 @@ def _jackknife(value: float, without: Floats, found: Study) -> tuple[float, floa
     fewest = min(len(np.unique(found.groups[side])) for side in (found.positive, ~found.positive))
     if not 0 < value < 1:
         return value, value
+    # by the delta method: the derivative of the logit is 1 / (p (1 - p))
     half = stdtrit(fewest - 1, 1 - TAIL) * error / (value * (1 - value))
     return float(expit(logit(value) - half)), float(expit(logit(value) + half))
 
@@ -216,6 +222,7 @@ def _jackknife(value: float, without: Floats, found: Study) -> tuple[float, floa
 def measure(cell: Cell, studies: int, size: int) -> list[dict[str, Any]]:
     """One row a method and figure."""
     lead, true = truth(cell.family, cell.auroc, size, shared=cell.shared)
+    # seeded by the cell, so that no process and no order of the pool changes its draws
     random = np.random.default_rng([cell.family.seed, cell.shared, round(100 * cell.auroc), cell.groups])
     intervals: defaultdict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for _ in range(studies):
@@ -250,6 +257,7 @@ def _summary(ends: Floats, true: float) -> dict[str, Any]:
 
 def cells(sizes: Sequence[int], targets: Sequence[float]) -> Iterator[Cell]:
     """All cells, the largest first."""
+    # the longest tasks begin first, so that no worker is left with one at the end
     largest_first = sorted(sizes, reverse=True)
     for groups, family, shared, target in product(largest_first, FAMILIES, (False, True), targets):
         if groups >= GROUPS_FOR_INTERVAL or family.part == "choice":

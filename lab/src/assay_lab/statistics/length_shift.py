@@ -37,6 +37,7 @@ def run(scale: tuple[int | None, int], seed: int, data: Data) -> Result:
     random = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     for slope in (*SLOPES, None):
+        # the longer half is no draw: one split says all
         splits = [judged_by_length(lengths, slope, random) for _ in range(repeats if slope is not None else 1)]
         sizes, shares = false_positives(values, lengths[:, None], splits)
         for name in SCORES:

@@ -68,6 +68,7 @@ def strict_min(samples: Sequence[Sample], model: TransformersModel, functions: i
         if judged == functions or sample.metadata["dose"] or len(sample.text) > LONGEST:
             continue
         rewritings = variants(sample.text, max(MADE)).variants
+        # fewer variants would judge some counts on other functions than the rest
         if len(rewritings) < max(MADE):
             continue
         own, *others = mean_nlls([sample.text, *text_column(rewritings)], model)
@@ -76,6 +77,7 @@ def strict_min(samples: Sequence[Sample], model: TransformersModel, functions: i
             flagged[count] += own < min(others[:count])
     rows = []
     for count, below in flagged.items():
+        # chance: an original that is like its variants is the easiest of all with 1 / (count + 1)
         rows.append({"made": count, "functions": judged, "flagged": ends(below, judged), "chance": 1 / (count + 1)})
     return rows
 

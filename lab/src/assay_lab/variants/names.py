@@ -198,6 +198,7 @@ def one_name_variants(sample: Sample, pool: NamePool) -> tuple[list[str], list[s
     names: list[str] = []
     texts: list[str] = []
     for variant in variants(sample.text, N, pool=pool, rename="one", language=language_of(sample)).variants:
+        # one name is replaced at a time, so there is exactly one
         (name,) = {**variant.functions, **variant.variables}
         if names.count(name) < OF_A_NAME:
             names.append(name)
@@ -218,14 +219,17 @@ def passes(model: TransformersModel, text: str, rewritten: Sequence[str]) -> dic
         targets = torch.tensor(own[1:])[:, None]
         chosen = every.gather(-1, targets)
         probabilities = every.exp()
+        # the mid-point: what is less likely, and half of the token itself
         below = (probabilities * (every < chosen)).sum(-1) + probabilities.gather(-1, targets)[:, 0] / 2
         log_probs = chosen[:, 0].numpy().astype(np.float64)
         layers = list(map(attrgetter("keys", "values"), first.past_key_values.layers))
         totals, lengths = np.zeros(len(others)), np.array(list(map(len, others))) - 1
         shared = np.array(list(map(partial(_shared, own), others)))
+        # variants that change at like places share a batch, so that little is computed twice
         order = np.argsort(shared, kind="stable")
         for start in range(0, len(order), ROWS):
             batch = order[start : start + ROWS]
+            # the last shared token is run again: its logits predict the first changed one
             before = max(0, int(shared[batch].min()) - 1)
             rest = _rest(net, layers, rows=at_places(others, batch), before=before)
             totals[batch] = log_probs[:before].sum() + rest
@@ -259,6 +263,7 @@ def scores(entry: Mapping[str, Any]) -> dict[str, float]:
     own = entry["log_probs"]
     gains = own.sum() - entry["totals"]
     means = own.mean() - entry["totals"] / entry["lengths"]
+    # both sums are negative, so the ratio is positive
     ratios = np.log(entry["totals"] / own.sum())
     names = np.array(entry["names"])
     familiar = float(np.log(np.maximum(entry["tail_mass"].astype(np.float64), FLOOR)).mean())

@@ -37,6 +37,7 @@ KINDS: Mapping[str, tuple[Change, ...]] = {
     "test cases": ("tests",),
     "names and test cases": CHANGES,
 }
+# the rule of the paper decides above 0, not at it
 ABOVE_0 = float(np.nextafter(0.0, np.inf))
 
 Floats = NDArray[np.float64]
@@ -86,7 +87,8 @@ def chosen(size: Size, data: Data) -> tuple[list[Sample], dict[str, Made]]:
     """Tasks in random order that have enough variants of each kind, the first half to be trained on."""
     order = np.random.default_rng(size.seed).permutation
     everything = tasks(data)
-    drawn = at_places(everything, order(len(everything)))
+    # an iterator, so that each batch goes on where the last one ended
+    drawn = iter(at_places(everything, order(len(everything))))
     samples: list[Sample] = []
     made: dict[str, dict[str, Rewritten]] = {kind: {} for kind in KINDS}
     engines = map_values(Deterministic, KINDS)

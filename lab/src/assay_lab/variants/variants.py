@@ -92,6 +92,7 @@ def library(_: Path) -> Iterator[Subject]:
         lines = text.splitlines(keepends=True)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                # a function begins with its first decorator
                 start = min([node.lineno, *map(attrgetter("lineno"), node.decorator_list)])
                 yield Subject(textwrap.dedent("".join(lines[start - 1 : node.end_lineno])))
 
@@ -203,6 +204,7 @@ def digest(found: Sequence[VariantSet]) -> str:
 
 def rewritten(subject: Subject, language: str) -> VariantSet:
     """Ten variants."""
+    # arguments that a test passes by name keep it
     keep = keywords_of(subject.tests) if subject.tests and language == "python" else ()
     return variants(subject.text, N, language=language, keep=keep)
 
@@ -233,6 +235,7 @@ def under_tests(case: Case, subjects: Sequence[Subject], found: Sequence[Variant
             tests, few = str(subject.tests), rewritings.variants[: case.tested]
             programs += [f"{subject.text}\n\n{tests}", *map(methodcaller("followed_by", tests), few)]
             names += [subject.name] * (1 + len(few))
+            # the place of the original, whose outcome its variants must have
             owners += [len(owners)] * (1 + len(few))
         outcomes = passed(programs, language=case.language, limits=limits)
         for index, owner in enumerate(owners):
@@ -334,6 +337,7 @@ def replaced(name: str, subjects: Sequence[Problem]) -> dict[str, object]:
         "stated_tests": count + sum(map(len, attributes(found, "kept"))),
         "replaced": count,
         "stay_because": why_kept(found),
+        # the plus drops reasons that never occurred
         "inputs_rejected_because": dict((+rejections).most_common()),
         "seconds": seconds,
         "confirmed": confirmed(subjects, found),

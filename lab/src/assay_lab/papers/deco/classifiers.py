@@ -6,7 +6,7 @@ model on character n-grams, which sees comments and white space as they do.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, product
@@ -53,11 +53,13 @@ class Result:
     """A classifier on the test part of one split.
 
     Attributes:
+        seed: of the split, or of the fine-tuning.
         f1: macro-F1 over the authors of the training part.
         accuracy: share of right answers.
         confusion: float64 [authors, authors], rows sum to 1: true author, answer.
     """
 
+    seed: int
     f1: float
     accuracy: float
     confusion: Float64Array
@@ -92,6 +94,7 @@ def attributed(samples: Sequence[Sample], authors: Sequence[str], seed: int) -> 
     # an author without a text in the test part does not count in the mean
     present = list(filter(truths.__contains__, authors))
     return Result(
+        seed=seed,
         f1=float(f1_score(truths, answers, labels=present, average="macro", zero_division=0)),
         accuracy=float(np.mean(answers == np.array(truths))),
         confusion=confusion_matrix(truths, answers, labels=list(authors), normalize="true"),
@@ -160,7 +163,7 @@ def result_of(run: Mapping[str, Any], classes: Sequence[str], authors: Sequence[
     overall = run["test"]["overall"]
     # an author without a text in the test part keeps a row of zeros
     totals = np.maximum(counts.sum(1, keepdims=True), 1)
-    return Result(f1=overall["macro_f1"], accuracy=overall["accuracy"], confusion=counts / totals)
+    return Result(seed=run["seed"], f1=overall["macro_f1"], accuracy=overall["accuracy"], confusion=counts / totals)
 
 
 def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
@@ -174,17 +177,38 @@ def results(bench: Bench, texts: AuthorTexts) -> dict[str, list[Result]]:
     return by_language
 
 
-def columns_of(by_language: Mapping[str, Sequence[Result]], measure: str) -> list[list[float]]:
-    """Return the values of a measure over seeds, a list for each language."""
+def columns_of(
+    by_language: Mapping[str, Sequence[Result]], measure: str, languages: Sequence[str]
+) -> list[list[float]]:
+    """Return the values of a measure over seeds, a list for each language; an empty one where it has no result."""
     value = attrgetter(MEASURES[measure])
-    return [list(map(value, of_language)) for of_language in by_language.values()]
+    return [list(map(value, by_language.get(language, ()))) for language in languages]
 
 
-def estimates(by_language: Mapping[str, Sequence[Result]], measure: str) -> list[Value]:
-    """Return the mean over seeds by language, and overall: the mean over seeds of the mean over languages."""
-    columns = columns_of(by_language, measure)
-    overall = [float(np.mean(values)) for values in zip(*columns, strict=False)]
-    return list(map(seeds_mean, [*columns, overall]))
+def estimates(by_language: Mapping[str, Sequence[Result]], measure: str, languages: Sequence[str]) -> list[Value]:
+    """Return the mean over seeds by language, and overall: the mean over seeds of the mean over languages.
+
+    Overall counts the seeds that every language with a result has.
+    """
+    value = attrgetter(MEASURES[measure])
+    by_seed: dict[int, list[float]] = {}
+    for result in chain.from_iterable(by_language.values()):
+        by_seed.setdefault(result.seed, []).append(value(result))
+    # a mean over some of the languages would compare seeds by which languages they lack
+    overall = [float(np.mean(values)) for values in by_seed.values() if len(values) == len(by_language)]
+    return list(map(seeds_mean, [*columns_of(by_language, measure, languages), overall]))
+
+
+def languages_in(by_row: Iterable[Mapping[str, Sequence[Result]]]) -> list[str]:
+    """Return the languages of which any classifier has a result."""
+    return list(dict.fromkeys(chain.from_iterable(by_row)))
+
+
+def lacking_note(by_language: Mapping[str, Sequence[Result]]) -> tuple[str, ...]:
+    """Return a sentence on the languages that lack a seed of the linear model; none where no language does."""
+    short = [f"{heading(language)} {len(own)}" for language, own in by_language.items() if len(own) < SEEDS]
+    words = f"Seeds, of {SEEDS}, whose parts have texts of two authors: {', '.join(short)}."
+    return (f"{words} {heading(OVERALL)}: those of all languages.",) if short else ()
 
 
 def seeds_mean(values: Sequence[float]) -> Estimate | None:
@@ -205,22 +229,21 @@ def comparison(bench: Bench, number: str, title: str, *, comments: Sequence[bool
     whole = collection(bench)
     printed = PAPER.tables[number]
     measured = {kept: all_results(bench, whole if kept else whole.bare(), printed) for kept in comments}
-    first = measured[comments[0]][OURS]
-    languages = [*first, OVERALL] if first else []
-    heads = [*map(heading, languages), *paper_headings(printed.columns)]
-    no_paper, no_ours = [None] * len(printed.columns), [None] * len(languages)
+    languages = languages_in(chain.from_iterable(map(dict.values, measured.values())))
+    ours_heads = [*map(heading, languages), OVERALL] if languages else []
+    heads = [*ours_heads, *paper_headings(printed.columns)]
+    no_paper, no_ours = [None] * len(printed.columns), [None] * len(ours_heads)
     tables = []
     for measure in MEASURES:
         lines = []
         for row, kept in product(measured[comments[0]], comments):
-            by_language = measured[kept][row]
-            ours = estimates(by_language, measure) if by_language else []
+            ours = estimates(measured[kept][row], measure, languages) if languages else []
             name = row if len(comments) == 1 else f"{row}, {COMMENTS[kept]}"
-            lines.append(ValueRow(name, (*ours, *no_ours[len(ours) :], *no_paper)))
+            lines.append(ValueRow(name, (*ours, *no_paper)))
         for name, path in printed_paths(printed, measure):
             lines.append(ValueRow(name, (*no_ours, *printed_values(printed, *path))))
         tables.append(measure_table(measure, measure, heads=heads, lines=lines))
-    return finding(bench, number, title=title, texts=whole, tables=tables)
+    return finding(bench, number, title=title, texts=whole, tables=tables, ours=measured[comments[0]][OURS])
 
 
 def printed_paths(printed: PrintedTable, measure: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -239,13 +262,21 @@ def measure_table(measure: str, title: str, heads: Sequence[str], lines: Sequenc
     return value_table(name, title, head="model", columns=heads, rows=lines, unit="percent")
 
 
-def finding(bench: Bench, number: str, title: str, texts: AuthorTexts, *, tables: Sequence[ValueTable]) -> Finding:
-    """Return the tables of one table of the paper, and how ours differ from it."""
+def finding(
+    bench: Bench,
+    number: str,
+    title: str,
+    *,
+    texts: AuthorTexts,
+    tables: Sequence[ValueTable],
+    ours: Mapping[str, Sequence[Result]],
+) -> Finding:
+    """Return the tables of one table of the paper, and how ours differ from it; `ours` are of the linear model."""
     return Finding(
         name=f"deco/{number}",
         title=f"{title} ({PAPER.title}, {PAPER.tables[number].source})",
         tables=tuple(tables),
-        notes=(*texts.notes, *attribution_notes(texts)),
+        notes=(*texts.notes, *attribution_notes(texts), *lacking_note(ours)),
         seeds=bench.seeds,
     )
 
@@ -276,17 +307,18 @@ def deco_table_6(bench: Bench) -> Finding:
     """Standard deviations of attribution over seeds."""
     whole, printed = collection(bench), PAPER.tables["table-6"]
     by_row = all_results(bench, whole, printed)
-    heads = [*map(heading, by_row[OURS]), *paper_headings(printed.columns)]
-    no_paper, no_ours = [None] * len(printed.columns), [None] * len(by_row[OURS])
+    languages = languages_in(by_row.values())
+    heads = [*map(heading, languages), *paper_headings(printed.columns)]
+    no_paper, no_ours = [None] * len(printed.columns), [None] * len(languages)
     tables = []
     for measure in MEASURES:
         lines = []
         for row, by_language in by_row.items():
-            ours = list(map(deviation, columns_of(by_language, measure)))
-            lines.append(ValueRow(row, (*ours, *no_ours[len(ours) :], *no_paper)))
+            ours = list(map(deviation, columns_of(by_language, measure, languages)))
+            lines.append(ValueRow(row, (*ours, *no_paper)))
         lines += [ValueRow(row, (*no_ours, *printed_values(printed, measure, row))) for row in printed.rows(measure)]
         tables.append(measure_table(measure, f"{measure}, deviation over seeds", heads=heads, lines=lines))
-    return finding(bench, "table-6", title="Spread of attribution", texts=whole, tables=tables)
+    return finding(bench, "table-6", title="Spread of attribution", texts=whole, tables=tables, ours=by_row[OURS])
 
 
 def deviation(values: Sequence[float]) -> float | None:

@@ -172,6 +172,7 @@ def _left_out(result: CheckedChange) -> Iterator[str]:
 
 def _answer(result: CheckedChange) -> Answer:
     failures, measured = result.failures, _measured(result)
+    # first: without a rule nothing can fail, and "clean" would say too much
     if not result.rules.can_fail:
         step = 'write fail-on-licence = ["copyleft"] below [check] in assay.toml, and merge it'
         return Answer("No rule", because="The base commit has no rule to judge by.", measured=measured, next_step=step)
@@ -206,7 +207,9 @@ def check_sarif(result: CheckedChange) -> dict[str, Any]:
         place = [file_location(statement.path, statement.line or None)] if statement.path else []
         excuse: dict[str, Any] = {}
         if statement.excuse:
+            # SARIF keeps an accepted result and marks it
             excuse = {"suppressions": [{"kind": "external", "justification": statement.excuse}]}
+        # SARIF's word for a notice
         level = statement.level.replace("notice", "note")
         results.append(sarif_result(statement.rule, statement.text, level, locations=place, **excuse))
     return joined_logs(

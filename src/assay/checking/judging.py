@@ -90,6 +90,7 @@ def _refuse_own_index(code: ChangedCode, index: str) -> None:
     place = Path(os.path.normpath(Path.cwd() / index))
     for path in code.paths:
         written = code.change.repository / path
+        # the name and its target: a change can write a link in the way, or what a link leads to
         for at in (place, place.resolve()):
             if written.is_relative_to(at) or at.is_relative_to(written):
                 raise DataError(f"{index}: received a change that writes the index, expected one that cannot alter it")
@@ -102,6 +103,7 @@ def _declared(code: ChangedCode, store: RecordStore | None) -> list[Signal]:
     for path, text in code.sources.items():
         signals += [signal for signal in in_text(text, path) if signal.line in code.added[path]]
     if store is not None:
+        # commits of the change alone: those of the base are not judged
         for fields in commit_messages(change.repository, revisions=(change.head, f"^{change.fork}")):
             signals += store.signals(Commit(*fields))
     return signals

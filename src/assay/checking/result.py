@@ -49,6 +49,7 @@ class CheckedChange:
     def config(self) -> str:
         """File of the rules that was read, "" without one."""
         config = self.rules.config
+        # rules come from the base: a file that is in the checkout alone was not read
         if config and (Path(config).is_absolute() or self.code.change.at_base(config) is not None):
             return config
         return ""
@@ -86,6 +87,7 @@ class CheckedChange:
             if statement.level == "warning":
                 steps.append(_STEPS[statement.rule].format(statement.path))
         if self.lines.denied:
+            # a record that cannot be read leaves the rule on writers open
             steps += [f"mend the record, or remove it: {remark}" for remark in self.lines.remarks]
         return tuple(steps)
 
@@ -105,6 +107,7 @@ class CheckedChange:
     @property
     def exit_code(self) -> int:
         """0: clean, 1: findings, 3: undecided."""
+        # a failure outranks what is undecided: reading more would not take it away
         if self.failures:
             return 1
         return 3 if self.undecided else 0

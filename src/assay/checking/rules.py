@@ -118,6 +118,7 @@ def _settings_of(change: SourceChange, path: Path, command: CommandRules) -> Che
     content, place = _required(change, path)
     values = _values(_check_table(path, content, place), place)
     for name in _PATHS & values.keys():
+        # an index may be an address
         if "://" not in values[name]:
             values[name] = os.path.normpath(change.repository / values[name])
     for name in command.overriding:
@@ -154,6 +155,7 @@ def _values(rows: Mapping[str, Any], place: str) -> dict[str, Any]:
             near = did_you_mean(key, settings) or f"; expected {', '.join(settings)}"
             raise DataError(f"{place}: no setting check.{key}{near}")
         entry = settings[key]
+        # lists of TOML are tuples in settings; a single text would be read letter by letter
         if isinstance(value, list) != isinstance(entry.default, tuple):
             expected = f'a list: ["{value}"]' if isinstance(entry.default, tuple) else entry.expected()
             raise DataError(f"{place}: check.{key}: received {value!r}, expected {expected}")
@@ -181,6 +183,7 @@ def _required(change: SourceChange, path: Path) -> tuple[bytes, str]:
 def content_at_base(change: SourceChange, path: Path) -> tuple[bytes | None, str]:
     """Return a file of the base commit, or one outside of the repository, and its place; None where there is none."""
     within = change.within(path)
+    # outside of the repository: a change cannot write it
     if Path(within).is_absolute():
         return read_metadata(path), str(path)
     place = f"{within} of {change.base[:12]}"

@@ -124,6 +124,7 @@ def _stated(
 ) -> Iterator[JudgedStatement]:
     """Yield the licences that added lines state, where a rule denies them or leaves them open."""
     for path, text in texts.items():
+        # a tag counts at the head of a file, a notice anywhere
         tag = licence_tag(_only(text[:HEAD], added[path]))
         notice = licence_notice(_only(text, added[path]))
         # words that are no known notice need not be one
@@ -131,6 +132,7 @@ def _stated(
         if licence and _level(rules, licence) != "notice":
             lines = enumerate(lines_of(text), 1)
             near = (number for number, line in lines if number in added[path] and "licen" in line.casefold())
+            # where no added line has the word, the first added line is named
             words, place = f"A changed file states the licence {licence}", next(near, min(added[path]))
             yield _statement(rules, licence, words, path=path, line=place)
 
@@ -172,6 +174,7 @@ def _statement(
         line=line,
         level=level,
         licence=licence,
+        # what does not fail needs no acceptance
         key="" if level == "notice" else accepted_key(path, licence, *content),
     )
 

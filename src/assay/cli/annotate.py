@@ -161,6 +161,7 @@ def annotate_command(
     if in_log:
         columns = replace(columns, text=which.text, id=which.id)
         which = replace(which, text=None, id=None)
+    # what is left in `which` is about the file of a benchmark
     if benchmark is None and which != DataSelection():
         raise DataError("received options of a benchmark without --benchmark, expected both or neither")
     annotated = annotate(

@@ -139,6 +139,7 @@ def with_plain_types(command: Any) -> Any:  # noqa: ANN401  typer publishes no t
     help_option = command.get_help_option(typer.Context(command, help_option_names=HELP))
     # a group has only --help, which stays visible there
     if not hasattr(command, "commands"):
+        # a stable sort: within a panel the options keep their order
         command.params.sort(key=_panel_order)
         if any(_panel(option) == OUTPUT for option in command.params):
             help_option.rich_help_panel = OUTPUT
@@ -270,6 +271,7 @@ def main() -> None:
         message = str(error)
         if isinstance(error, typer.TyperException):
             message = refusal(error)
+        # the message of this error is the help
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(message)
         elif message:

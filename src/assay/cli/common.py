@@ -63,6 +63,7 @@ def set_format(context: typer.Context, form: Format | None) -> None:
     if form is None:
         return
     if before not in (None, form):
+        # they differ, so one of them is not json: --format named that one
         other = next(filter("json".__ne__, (form, before)))
         raise DataError(f"both --json and --format {other} were given; expected one of them")
     OUTPUT_SETTINGS.set(replace(OUTPUT_SETTINGS.get(), form=form))

@@ -55,6 +55,7 @@ def config_command(
     if file.path:
         origin = f"{file.path}{', refused' * bool(file.refused)}"
     rows = [*_rows(_chosen(root, words), file.defaults, origin, whole=bool(words)), *_of_environment()]
+    # a distribution may lie on the path twice
     plugged = sorted(set(_plugged()))
     tables = []
     if rows:
@@ -92,6 +93,7 @@ def _chosen(root: Any, words: str) -> Mapping[str, Any]:  # noqa: ANN401  typer 
     leaf_of = dict(leaves_by_words(root))
     if not words:
         return leaf_of
+    # with the space, so that only whole words count
     chosen = {name: leaf for name, leaf in leaf_of.items() if f"{name} ".startswith(f"{words} ")}
     if not chosen:
         raise DataError(f"received {words!r}, expected a command of assay{did_you_mean(words, leaf_of)}")

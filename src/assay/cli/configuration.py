@@ -76,6 +76,7 @@ def read_configuration(
     if named is not None:
         path = Path(named)
         table = assay_table(path, _content(path))
+        # a pyproject.toml may have no table of ours
         if table is None:
             return OptionDefaults(None, {})
         return OptionDefaults(path, _defaults(command, table=table, path=path, place=""))

@@ -75,6 +75,7 @@ def demo_command(
     if settings.live and not as_lines:
         raise DataError("--live prints its verdicts as lines: expected neither --quiet nor a --format beside it")
     run = Run(out or DEFAULT_FOLDER, "audit", numbered=out is None, force=force)
+    # before anything is computed
     run.refuse_finished()
     with run.begun(settings):
         functions = demo_functions(settings.per_dose)

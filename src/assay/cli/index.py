@@ -230,6 +230,7 @@ def show_counts(counts: "BuildCounts", at: str) -> None:
 
     # before any error: what was read is in the index all the same
     _show_report(described_counts(counts, at))
+    # the last one becomes the error that ends the command
     for fault in counts.faults[:-1]:
         warn(fault)
     if counts.faults:

@@ -48,6 +48,7 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
 def _is_log(path: Path) -> bool:
     try:
         with path.open("rb") as file:
+            # the address of the schema is the first value of our logs
             return b"/sarif-schema-2.1.0.json" in file.read(200)
     except OSError:  # what cannot be read is refused as any other file
         return False

@@ -128,6 +128,7 @@ def _received(error: Any) -> str:  # noqa: ANN401
 def _name(parameter: Any) -> str:  # noqa: ANN401
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.name.upper())
+    # the long name says more than a letter
     return str(max(parameter.opts, key=len))
 
 

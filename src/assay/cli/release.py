@@ -117,6 +117,7 @@ def test_command(
     from assay.models import check_model
     from assay.release import run_release_test
 
+    # first: a test of a server spends secret copies before it opens a model
     check_model(model, opening.revision)
     for parent in settings.parent:
         check_model(parent, None)

@@ -131,6 +131,7 @@ def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[st
         DataError: the file cannot be written.
     """
     if path is None:
+        # as bytes: the encoding of a terminal may not hold every id
         WRITERS[printed](rows, sys.stdout.buffer, names)
         return
     with atomic_file(path) as file:

@@ -42,6 +42,7 @@ def serve_command(context: typer.Context, *, index: At, address: ServiceAddress,
     from assay.provenance import query_encoder
     from assay.service import BACKLOG, Connections, create_app, listening
 
+    # an empty value is no token, so the warning below appears
     token = os.environ.get(TOKEN) or None
     if not address.is_local and token is None:
         warn(f"every machine that reaches {address.host} can read this index: set {TOKEN} to require a token")

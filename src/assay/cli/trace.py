@@ -100,6 +100,7 @@ def trace_command(
     _check(code, gate)
     question, vectors = TRACING, NEEDS_VECTORS.get(search.method)
     if verbatim:
+        # passages need words and fingerprints: no encoder is loaded
         question, vectors = "--verbatim", False
     _refuse_unused(context, question)
     with open_for_search(at, vectors=vectors) as index:
@@ -198,6 +199,7 @@ def _finish(
             show(describe_files(files, top, judgement, unread=read.unread), form)
     for sentence in not_judged(read):
         echo(f"assay: note: {sentence}", err=True)
+    # what fails outranks what is undecided
     if judgement is not None and judgement.failures:
         raise typer.Exit(1)
     if judgement is not None and (judgement.open or read.unread):
@@ -224,6 +226,7 @@ def _judged(
             gate.write_baseline,
             denials=(*judgement.denials, *judgement.undecided),
             texts=texts,
+            # without a digest an entry would accept whatever the file holds later
             stated=list(map(_acceptable, filter(attrgetter("content"), read.unread))),
             replace_it=OUTPUT_SETTINGS.get().force,
         )

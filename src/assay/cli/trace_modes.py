@@ -28,6 +28,7 @@ def print_passages(files: "Sequence[SourceText]", index: "Searchable", top: int)
     if form != "table":
         show(describe_passages(passages), form)
         return
+    # a pipe gets the whole passage
     cut = Terminal().is_terminal
     for file, passage in passages:
         place = passage.places[0]

@@ -118,6 +118,7 @@ def build_command(
     if out == STANDARD_OUTPUT:
         typer.echo(result.json_lines(), nl=False)
         if not OUTPUT_SETTINGS.get().quiet:
+            # standard output holds the texts
             show(result.describe(), form, err=True)
         return
     show(describe(result, path=str(out)), form)

@@ -39,6 +39,7 @@ from assay.guard import (
 
 _MAGIC: Final = {
     b"PK\x03\x04": "zip",
+    # a zip without members begins with the end of its directory
     b"PK\x05\x06": "zip",
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -156,6 +157,7 @@ class Archive:
         for member in members(None):
             if isinstance(member, Skipped):
                 yield member
+            # readers of archives differ on which of two members with one path counts
             elif member.path in seen:
                 yield Skipped(member.path, "repeated path")
             else:
@@ -178,6 +180,7 @@ class Archive:
     def _zip(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), self._opened() as raw, zipfile.ZipFile(raw) as archive:
             members = archive.infolist()
+            # by the stated sizes: a bomb is refused before anything is unpacked
             total = sum(map(attrgetter("file_size"), members))
             packed = self._packed()
             self.limits.check(self.path, entries=len(members), total=total, packed=packed)
@@ -188,6 +191,7 @@ class Archive:
                 if path is None:
                     yield Skipped(member.filename, "path leads outside")
                 elif (member.external_attr >> 16) & 0o170000 == 0o120000:  # noqa: PLR2004  Unix mode of a symbolic link
+                    # a link holds its target as content; "/" stands for one that is too long
                     target = archive.read(member)[:LONGEST_PATH] if member.file_size <= LONGEST_PATH else b"/"
                     yield Skipped(path, link_reason(path, target.decode("utf-8", "replace")))
                 elif member.flag_bits & 1:
@@ -203,6 +207,7 @@ class Archive:
             content = b""
             if member.file_size <= largest:
                 with archive.open(member) as stream:
+                    # the stated size may be wrong, so the read has a limit of its own
                     content = stream.read(largest + 1)
         except (*_BROKEN, OSError, RuntimeError):  # this member alone; the others may be intact
             return Skipped(path, "corrupt")
@@ -217,6 +222,7 @@ class Archive:
         entries = 0
         with _one_line(self.path), self._opened() as raw, decompressed(raw) as stream:
             counted = _Counted(stream, self, packed)
+            # r|: a stream, in which nothing is sought, so a pass decompresses each byte once
             with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=_GuardedInfo) as archive:
                 for member in archive:
                     entries += 1
@@ -244,6 +250,7 @@ class Archive:
     ) -> "_Member":
         stream = archive.extractfile(member) if member.size <= largest else None
         content = stream.read() if stream else b""
+        # tarfile returns without an error what there is of a member that is cut off
         if stream and len(content) < member.size:
             raise EOFError("cut off")
         stamp = f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}"
@@ -283,6 +290,7 @@ class _GuardedInfo(tarfile.TarInfo):
         stream = archive.fileobj
         content = stream.read(self._block(self.size))  # type: ignore[attr-defined]  # a method that typeshed leaves out
         _check_records(content[: self.size])
+        # back into the stream, for tarfile
         stream.buf, stream.pos = content + stream.buf, stream.pos - len(content)
         return super()._proc_pax(archive)  # type: ignore[misc]
 
@@ -338,9 +346,11 @@ class _Counted(io.RawIOBase):
 def inside(name: str) -> str | None:
     """Return a member's path with forward slashes and without `.`; None if it leads out of the archive."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in {"", "."}]
+    # a drive letter leads outside too
     absolute = name.startswith(("/", "\\")) or (bool(parts) and parts[0][1:2] == ":")
     if absolute or ".." in parts or not parts or "\0" in name:
         return None
+    # bytes that are no UTF-8 become escapes, which any database accepts
     path = "/".join(parts).encode("utf-8", "backslashreplace").decode()
     return path if len(path) <= LONGEST_PATH else None
 
@@ -376,6 +386,7 @@ def members_of(
     shown = Path(path) if raw is not None else content
     assert isinstance(shown, Path)  # noqa: S101  a path where there are no bytes
     try:
+        # a compressed file that is no archive, as main.c.gz, has one member without a name
         if single := _decompressed_file(path, content, largest):
             yield single
             return
@@ -438,6 +449,7 @@ def is_archive(path: Path) -> bool:
         with path.open("rb") as raw, decompressed(raw) as stream:
             head = stream.read(_HEAD)
     except (*_BROKEN, OSError):
+        # broken: the name decides, so that it is reported as a broken archive
         return ".tar" in path.name.lower() or path.name.lower().endswith((".tgz", ".tbz2", ".txz"))
     return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
 

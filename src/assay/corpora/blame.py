@@ -48,6 +48,7 @@ def blame(repository: Path, revision: str, path: str, *options: str) -> Iterator
     Raises:
         DataError: git cannot read the file.
     """
+    # no setting of the repository may pass over a commit or convert the content
     command = ("blame", "--incremental", "--no-ignore-revs-file", "--no-textconv", *options, revision, "--", path)
     facts: dict[str, dict[str, str]] = {}  # git states those of a commit once
     head = ("", "0", "0", "0")

@@ -111,8 +111,10 @@ def _blocks(path: str, text: str) -> Iterator[CodeBlock]:
     for element in _ELEMENT.finditer(text):
         stated = _LANGUAGE.search(element["attributes"])
         usual = "javascript" if element["element"].lower() == "script" else None
+        # `module` and `babel` are kinds of JavaScript
         language = _named(stated[1]) if stated and stated[1].lower() not in {"module", "babel"} else usual
         yield _block(text, element, language)
+    # a quick test: no directive is without it
     if "::" in text:
         for directive in _DIRECTIVE.finditer(text):
             yield _block(text, directive, _named(directive["tag"] or ""))
@@ -166,10 +168,12 @@ def _unescaped(text: str) -> str:
     if "&" not in text:
         return text
     shown = html.unescape(text)
+    # an escaped line end would move all lines behind it
     return shown if shown.count("\n") == text.count("\n") else text
 
 
 _JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*")(?P<key>\s*:)?|[{}\[\]]')
+# notebooks of version 4, and of version 3
 _CELL = (("cells",), ("worksheets", "cells"))
 _OTHER_CELL = re.compile(
     r"[ \t]*%%(?:bash|sh|html|javascript|js|sql|R|perl|ruby|latex|svg|cython|script|markdown)\b", re.IGNORECASE
@@ -215,6 +219,7 @@ def _notebook(view: TextView, around: TextView) -> TextView:
     """Return the code of a notebook, with the prose around it as blocks beside or below it."""
     program = view.text
     if view.language == "python":
+        # commands of IPython are no Python: a statement in their place keeps the rest readable
         program = _MAGIC.sub(r"\1\2pass", program)
     if not around.text.strip():
         return TextView(program, view.language, is_aligned=view.is_aligned)
@@ -249,6 +254,7 @@ def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:
     for token in _JSON.finditer(text):
         if token[0] in "{[":
             objects += token[0] == "{"
+            # strings of a list belong to the object around it
             number = objects if token[0] == "{" else stack[-1][0]
             stack.append((number, ""))
         elif token[0] in "}]":
@@ -258,6 +264,7 @@ def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:
             stack[-1] = (stack[-1][0], _value(token["string"]))
         else:
             keys = tuple(key for _, key in stack if key)
+            # a string at the top has no key, and readers look at the last one
             yield keys or ("",), stack[-1][0], token.start(), _value(token["string"])
 
 

@@ -46,6 +46,7 @@ class WrittenPath:
     @property
     def is_removed(self) -> bool:
         """True where nothing is left."""
+        # git writes a mode of zeros where nothing is left
         return not self.mode.strip("0")
 
     @property
@@ -145,6 +146,7 @@ class SourceChange:
         """
         named = (digest for _, digest, name in tree_files(self.repository, self.base, path) if name == path)
         digest = next(named, None)
+        # one byte more than allowed, by which a reader sees that a file is too large
         return None if digest is None else self._content(digest, f"{path} of {self.base[:12]}", LARGEST_METADATA + 1)
 
     def within(self, path: Path | str) -> str:
@@ -164,6 +166,7 @@ class SourceChange:
         """
         records = git_records(self.repository, *self._diff("--raw", "-z", "--abbrev=64"))
         paths = []
+        # with -z: description and path; of a rename or copy the old path, then the new one
         for described in records:
             _, mode, before, after, kind = described.split(" ")
             earlier = next(records)
@@ -216,6 +219,7 @@ class SourceChange:
         return added_lines(git_output(self.repository, *self._diff("--text", "--unified=0")))
 
     def _diff(self, *options: str) -> tuple[str, ...]:
+        # no setting of the user may change the form of the diff, or start a program
         ends = (self.fork, self.head) if self.head else ("--cached", self.fork)
         plain = ("--find-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
         return ("diff", *plain, *options, *ends, "--")
@@ -232,6 +236,7 @@ class SourceChange:
         for mode, digest, name in listed:
             if name == path:
                 return mode, digest
+            # git lists what is below a folder, never the folder by its own name
             return FOLDER_MODE, ""
         return "", ""
 
@@ -278,6 +283,7 @@ def _existing(repository: Path, name: str) -> str:
 
 def _commit(repository: Path, name: str) -> str | None:
     """Return the digest of a commit; None where there is none of this name."""
+    # git would take it for an option
     if not name or name.startswith("-"):
         raise DataError(f"received the commit {name!r}, expected a name or a digest")
     try:

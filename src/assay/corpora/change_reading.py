@@ -82,12 +82,14 @@ def read_change(change: SourceChange, depth: int = 0) -> ChangeRead:
 def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -> None:
     """Read a regular file, or the members of an archive."""
     is_same = written.before == written.after
+    # moved, with the same suffix: the same lines are code as before
     if is_same and PurePosixPath(written.earlier).suffix == PurePosixPath(written.path).suffix:
         return
     before = FilesRead()
     if written.before.strip("0"):
         before = _content(change, written.before, written.earlier)
     after = _content(change, written.after, written.path)
+    # members of an archive correspond by their paths inside of it
     earlier = {text.path.removeprefix(written.earlier): text for text in before.texts}
     for text in after.texts:
         earlier_text = earlier.get(text.path.removeprefix(written.path))
@@ -98,6 +100,7 @@ def _read_text(change: SourceChange, written: WrittenPath, result: ChangeRead) -
             result.unread.append(Unread(text.path, f"more than {LARGEST_TEXT:,} changed characters", written.after))
         elif lines:
             result.files.append((text, lines))
+    # what could not be read before either is not of this change
     unchanged = {(file.path.removeprefix(written.earlier), file.content) for file in before.unread}
     for file in after.unread:
         if (file.path.removeprefix(written.path), file.content) not in unchanged:
@@ -141,6 +144,7 @@ def _all_lines(text: SourceText) -> list[str]:
     lines = lines_of(text.text)
     if text.behind:
         lines += lines_of(text.behind)
+    # a line end at the end of a text begins no further line
     return lines if lines[-1] else lines[:-1]
 
 
@@ -171,6 +175,7 @@ def _read_link(change: SourceChange, written: WrittenPath, result: ChangeRead) -
         target = Blob(change.repository, digest).read(LARGEST_TEXT).decode("utf-8", "surrogateescape")
         place = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
         mode, digest = change.entry(place)
+        # no further link: this is the target
         if mode != written.mode:
             break
     if mode.startswith(REGULAR):
@@ -198,6 +203,7 @@ def _read_submodule(change: SourceChange, written: WrittenPath, result: ChangeRe
         fork = written.before if written.before.strip("0") else empty
         if fork != empty and git_output(root, "cat-file", "-t", fork).strip() != "commit":
             fork = empty  # a file was there before
+        # raises where the clone of the submodule lacks the commit
         git_output(root, "cat-file", "-e", f"{written.after}^{{commit}}")
         inner = read_change(SourceChange(root, base=fork, fork=fork, head=written.after), depth + 1)
     except DataError:

@@ -165,6 +165,7 @@ def commit_messages(
     if path is not None:
         chosen += ["--", path.resolve().relative_to(repository.resolve()).as_posix()]
         if not path.is_dir():
+            # git follows the earlier names of a file, never of a folder
             chosen.insert(0, "--follow")
     if not git_output(repository, "rev-list", "--max-count=1", "--all").strip():
         return  # a repository without a commit declares nothing
@@ -224,6 +225,7 @@ class GitHistory:
 
     def _changes(self) -> Iterator[tuple[Age, str, str]]:
         """Yield age, old path and new path of every change, oldest commit first."""
+        # parents before children: a file is known under its old name before it is renamed
         records = git_records(
             self.path, "log", "-z", "--topo-order", "--reverse", "-M", "--no-ext-diff", "--no-textconv",
             "--no-show-signature", "--name-status", "--format=%x00%x01%at %ct", self.revision,
@@ -234,6 +236,7 @@ class GitHistory:
                 age = _age(int(commit[1]), int(commit[2]))
                 continue
             kind = record.removeprefix("\n")[:1]
+            # each commit begins with a NUL, which ends an empty record
             if not kind:
                 continue
             old = next(records, "")

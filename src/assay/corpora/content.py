@@ -24,6 +24,7 @@ _LINES: Final = 4
 def is_media(raw: bytes) -> bool:
     """Return True if bytes are an image, a font, a sound or a film."""
     has_mark = raw.startswith(_MEDIA) or raw[4:8] == b"ftyp" or (raw[:4] == b"RIFF" and raw[8:12] in _RIFF)
+    # a text may begin with the letters of a mark, such as BM or ID3
     return has_mark and is_binary(raw)
 
 

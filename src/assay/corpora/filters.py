@@ -82,6 +82,7 @@ def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
         return "empty"
     if raw.startswith(b"version https://git-lfs.github.com/spec/"):
         return "git LFS pointer"
+    # before the test for binary content: media cannot hold code, other binaries could
     if is_media(raw):
         return "media"
     return "binary" if is_binary(raw) else None
@@ -144,6 +145,7 @@ def language_of_file(path: str, head: str = "") -> str | None:
         return language
     if head.startswith("#!"):
         command = head[2:].split("\n", 1)[0].split()
+        # in `#!/usr/bin/env -S python3` the command comes third
         command = [word for word in command if word.rpartition("/")[2] != "env" and word != "-S"]
         return _language_of_tags(identify.tags_from_interpreter(command[0])) if command else None
     return _language_of_tags(identify.tags_from_filename(PurePosixPath(path).name))
@@ -201,4 +203,5 @@ def _cookie(raw: bytes) -> str | None:
 
 
 def _language_of_tags(tags: Iterable[str]) -> str | None:
+    # tags are a set: without an order two runs could differ
     return next((name for tag in sorted(tags) if (name := language_named(tag)) in LANGUAGES), None)

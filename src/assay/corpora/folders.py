@@ -85,6 +85,7 @@ class Folder:
             kind = _kind(item)
             if kind == "folder" and item.name in NEVER_ENTERED:
                 continue
+            # as in git: a pattern that ends in a slash matches folders alone
             shown = path + "/" * (kind == "folder")
             if self.exclude and patterns(self.exclude).match_file(shown):
                 yield Skipped(path, "excluded")
@@ -115,6 +116,7 @@ class Folder:
         target = Path(os.path.realpath(item.path))
         root = Path(os.path.realpath(self.path))
         is_inside = target.exists() and target.is_relative_to(root)
+        # folders of version control are never entered, so a target in one is not judged
         return "link to a judged file" if is_inside and NEVER_ENTERED.isdisjoint(target.parts) else "link"
 
 
@@ -177,6 +179,7 @@ def _stated_above(path: Path) -> Facts:
 
 def _repository_ignores(path: Path, root: Path) -> bool:
     """Return True if a repository ignores a path below its root, or a folder on the way to it."""
+    # first, since later rules outrank it: every .gitignore does
     rules = _rules(root / ".git" / "info" / "exclude", "")
     at = ""
     *folders, last = path.relative_to(root).parts

@@ -160,6 +160,7 @@ class GitRepository:
         if content_form(content):
             yield from members_of(path, content, largest=LARGEST_METADATA, facts=facts)
         else:
+            # named like an archive, and none
             yield Entry(path, digest, size, content=Blob(self.path, digest), facts=facts)
 
     def _missing(self) -> frozenset[str]:
@@ -177,6 +178,7 @@ class GitRepository:
             with blob_sizes(self.path, missing) as size_of:
                 for mode, digest, path in tree_files(self.path, self.revision):
                     is_stated = mode not in {_LINK, _SUBMODULE} and describes_neighbours(path)
+                    # an absent object and an empty file count as too large: they state nothing
                     if is_stated and (size_of(digest) or LARGEST_METADATA + 1) <= LARGEST_METADATA:
                         surroundings.notice(path, Blob(self.path, digest).read(LARGEST_METADATA))
                 # files that manifests name as those with their licences
@@ -385,6 +387,7 @@ def _web_address(repository: Path) -> str | None:
     """Return https://host/owner/name of the remote `origin`, without user and password; None for a local one."""
     process = _start(repository, "config", "--get", "remote.origin.url")
     address = (process.communicate()[0]).decode("utf-8", "replace").strip()
+    # user@host:path, the short form of an address of ssh
     if scp_like := re.match(r"^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!/)(.+)$", address):
         host, path = scp_like[1], scp_like[2]
     else:
@@ -429,6 +432,7 @@ class _Reader:
         content = out.read(min(size, limit))
         left = size - len(content) + 1  # the unread rest, and the line end that closes the object
         while left:
+            # git ended where nothing comes: `or left` ends the loop as well
             left -= len(out.read(min(left, 1 << 20))) or left
         return content
 
@@ -545,12 +549,14 @@ def git_records(repository: Path, *arguments: str, seconds: float | None = None)
         while chunk := out.read1(1 << 16):  # type: ignore[attr-defined]  # the pipe of a Popen is buffered
             *whole, rest = (rest + chunk).split(b"\0")
             names += len(whole)
+            # in this order: packs are measured only where there are many names
             if names > MOST_NAMES and names > MOST_NAMES + _stored_bytes(repository):
                 raise DataError(f"{repository}: git names more than {names:,} files, expected fewer in so few bytes")
             if len(rest) > LONGEST_RECORD:
                 raise DataError(
                     f"{repository}: a name or message of more than {len(rest):,} bytes, expected a shorter one"
                 )
+            # escapes keep names apart that are no UTF-8
             yield from (record.decode("utf-8", "backslashreplace") for record in whole)
         if rest and seconds is None:  # a record that was cut off is none
             yield rest.decode("utf-8", "backslashreplace")

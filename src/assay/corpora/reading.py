@@ -110,6 +110,7 @@ def read_content(path: str, raw: bytes, *, largest: int = LARGEST_TEXT, language
     digest = hashlib.sha256(raw).hexdigest()
     reason = skip_by_bytes(raw, largest)
     text = text_in_media(raw) if reason == "media" else ""
+    # readable lines inside of media are judged as text
     if reason is not None and not text:
         read.skip(path, reason, digest)
         return read
@@ -122,6 +123,7 @@ def read_content(path: str, raw: bytes, *, largest: int = LARGEST_TEXT, language
     source = SourceText.of(path, text, language)
     read.texts.append(source)
     parts = [(source.text, source.language), *((block.text, block.language) for block in source.blocks)]
+    # judged and named as unread: a copy in it may not look like its source
     if any(is_minified_code(path, part, spoken) for part, spoken in parts):
         read.skip(path, "minified", digest)
     return read

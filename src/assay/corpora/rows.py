@@ -116,6 +116,7 @@ class Stream:
         if self.form == "table" or (self.form is None and _is_row(first)):
             yield from json_lines(self.stream, self.name, self.name, columns=self.columns, first=(first,))
             return
+        # one byte more than allowed shows that the file is too large
         raw = first + self.stream.read(max(0, self.largest + 1 - len(first)))
         yield Entry(self.path, hashlib.sha256(raw).hexdigest(), len(raw), content=InMemory(raw))
 
@@ -181,6 +182,7 @@ def json_lines(
         entry = _entry(row, f"{name}:{number}", columns, share=share())
         texts += isinstance(entry, Entry)
         yield entry
+    # a table without rows is no error, one without a column of texts is
     if not texts and keys and not _column("text", keys, columns):
         raise _no_text(where, keys, columns)
 

@@ -100,6 +100,7 @@ def size_named(text: str) -> int:
     """
     match = _SIZE.match(text)
     base = 1024 if match and match[3] else 1000
+    # no unit is place 0; each further letter is one more power
     size = float(match[1]) * base ** " kmg".index(match[2].casefold() or " ") if match else 0.0
     if not 1 <= size < math.inf:
         raise DataError(f"size {text!r}: expected a number of bytes, as 500000, 500kB, 1MB or 2MiB")

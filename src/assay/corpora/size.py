@@ -73,6 +73,7 @@ class FileCount:
         if source.share == 1:
             return source.done
         if source.files is not None:
+            # members of archives in a folder are done, and were not counted
             return max(source.files, source.done)
         if source.share:
             return round(source.done / source.share)
@@ -109,6 +110,7 @@ def _size_of(source: CorpusSource) -> _SourceSize:
 def _below(folder: str) -> int:
     files = 0
     for _, folders, names in os.walk(folder):
+        # in place: os.walk enters what this list still holds
         folders[:] = [name for name in folders if name not in NEVER_ENTERED]
         files += len(names)
     return files

@@ -88,6 +88,7 @@ class FromScanCode:
             files, out = Path(place, "notices"), Path(place, "out.json")
             files.mkdir()
             for digest, (notice, suffix) in notices.items():
+                # the path in ScanCode's result gives the digest back
                 (files / f"{digest}{suffix}").write_bytes(notice)
             command = [self.program, "--license", "--quiet", "--strip-root", "--json", str(out), str(files)]
             # the user's own program, named by the user

@@ -115,6 +115,7 @@ class Surroundings:
             case _ if where.parent.name == REUSE_FOLDER:
                 self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
             case name:
+                # PEP 639: licence texts lie in a folder inside of .dist-info
                 home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
                 self._notice_text(home, name, raw, path=path)
 
@@ -181,6 +182,7 @@ class Surroundings:
         if licence and named:
             word = (named["after"] or named["before"] or "").casefold()
             choices = self._choices.setdefault(folder, [])
+            # LICENSE-APACHE has to hold Apache-2.0: the word begins the identifier
             if word and licence.casefold().startswith(word[:6]) and licence not in choices:
                 choices.append(licence)
 
@@ -203,6 +205,7 @@ class Surroundings:
         # RECORD lists paths from the folder in which the .dist-info folder lies
         site = _folder(PurePosixPath(folder)) if folder.endswith(_INSTALLED) else folder
         for row in csv.reader(raw.decode("utf-8", "replace").splitlines()):
+            # scripts are installed outside of the folder, as ../../bin/name
             if row and not row[0].startswith(("/", "..")):
                 self._listed[f"{site}/{row[0]}" if site else row[0]] = folder
 
@@ -214,6 +217,7 @@ def _folder(path: PurePosixPath) -> str:
 
 def _author(metadata: Message) -> str | None:
     """Return the first author's name, without a mail address."""
+    # an author with an address stands in Author-email alone (PEP 621)
     name = metadata.get("Author") or (metadata.get("Author-email") or "").partition("<")[0]
     name = str(name).strip().strip('",').strip()
     return name if name and "@" not in name else None
@@ -225,6 +229,7 @@ def _addresses(metadata: Message) -> Facts:
         label, _, address = value.partition(",")
         addresses[label.strip().casefold()] = address.strip()
     repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
+    # older setuptools write UNKNOWN for an empty field
     stated = str(metadata.get("Home-page") or "UNKNOWN")
     home = addresses.get("homepage") if stated == "UNKNOWN" else stated
     if home and _HOSTED.fullmatch(home):

@@ -50,6 +50,7 @@ def _alike(
             keys.setdefault(("group", str(row[group])), []).append(place)
         if row.get("entry_point") and entries[str(row["entry_point"])] < RARE:
             keys.setdefault(("entry", str(row["entry_point"])), []).append(place)
+        # translations of a problem share its number; in a file of one language a number joins nothing
         if len(set(languages)) > 1:
             keys.setdefault(("number", ids[place].rpartition("/")[2]), []).append(place)
     yield from keys.values()

@@ -147,7 +147,9 @@ def _interval(sums: Sequence[np.ndarray], tasks: int) -> Estimate:
             return Estimate(value, -reach, reach)
         low = float(beta.ppf(0.025, better, discordant - better + 1)) if better else 0.0
         high = float(beta.ppf(0.975, better + 1, discordant - better)) if better < discordant else 1.0
+        # a share p of the discordant tasks is a difference of (2 p - 1) discordant / tasks
         return Estimate(value, (2 * low - 1) * discordant / tasks, (2 * high - 1) * discordant / tasks)
+    # the mean is a ratio over clusters of unlike sizes: its error is that of sums of residuals
     errors = np.array([(group - value).sum() for group in sums])
     spread = float(np.sqrt(n / (n - 1) * (errors**2).sum())) / tasks
     reach = float(student.ppf(0.975, n - 1)) * spread
@@ -174,6 +176,7 @@ def _checked(public: Path, twin: Path, ours: RunFacts, theirs: RunFacts) -> tupl
     else:
         unchecked.append("settings")
     if ours.day and theirs.day:
+        # a log may state no time zone; some hours do not matter here
         apart = abs((ours.day.replace(tzinfo=None) - theirs.day.replace(tzinfo=None)).days)
         if apart > DAYS_APART:
             raise DataError(f"the runs are {apart} days apart, expected at most {DAYS_APART}: a model may have changed")

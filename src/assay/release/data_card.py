@@ -62,4 +62,5 @@ def _levels(secret: Secret) -> list[tuple[str, int]]:
 def _round(name: str, number: int) -> str:
     if not name:
         return "a round of a public beacon"
+    # only the round of the first version was named in advance
     return name if number == 1 else f"a round of a public beacon later than {name}"

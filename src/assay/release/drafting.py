@@ -126,6 +126,7 @@ def drafted(
     keep |= _in_other_columns(row, layout, names)
     alone = naming.alone(task, names)
     groups = map(partial(_names_at, names), name_families(names, alone))
+    # where one name of a family stays, the whole family stays
     keep = keep.union(*filterfalse(keep.isdisjoint, groups))
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
@@ -133,6 +134,7 @@ def drafted(
     )
     if not drawn.variants:
         return drawn.reason or "no names to change"
+    # once more, since `keep` has grown
     names = analysis(program.text, keep=keep, language=language).names
     old, families = tuple(map(attrgetter("name"), names)), name_families(names, alone)
     rows = [tuple(map(partial(_new_name, variant), names)) for variant in drawn.variants]
@@ -140,6 +142,7 @@ def drafted(
     if not naming.unrelated:
         candidates = list(map(dict.fromkeys, zip(*rows, strict=True)))
         drafts = dict.fromkeys(map(partial(evened, old, candidates=candidates, families=families), rows))
+    # the original itself is never a copy
     drafts.pop(old, None)
     if len(drafts) < least:
         drafts |= dict.fromkeys(islice(partly_changed(old, list(drafts), families, seed=seed), most))
@@ -229,6 +232,7 @@ def same_names(draft: CopyDraft, row: SourceRow, layout: TaskLayout, language: s
 
 
 def _key(name: Renamable) -> tuple[str, str]:
+    # functions and variables are renamed apart, so a name may occur as both
     return name.name, name.kind
 
 

@@ -28,6 +28,7 @@ DULL = (-1, "all alike")
 CLOSING = dict(zip("([{<", ")]}>", strict=True))
 KNOWN = frozenset(chain.from_iterable(WORDS_BY_PART.values()))
 _WORD = re.compile(r"[A-Za-z]{4,}")
+# a letter in quotes is a case that the text names
 _QUOTED = re.compile(r"""(['"`])(\w)\1""")
 PlacedValue = tuple[int, object]
 """A value of an example, with its place among the arguments; the result is at -1."""
@@ -111,6 +112,7 @@ def _is_alike(value: object, old: Sequence[object]) -> bool:
     """Return True if a value is of the range that the old values of its argument show."""
     if isinstance(value, str):
         texts = [each for each in old if isinstance(each, str)]
+        # what was always one character stays one; `>` of two bools: the old texts were closed, this one is not
         if set(map(len, texts)) == {1} != {len(value)} or all(map(_is_closed, texts)) > _is_closed(value):
             return False
         # ranges such as "2-5" have an order that the text may assume
@@ -119,6 +121,7 @@ def _is_alike(value: object, old: Sequence[object]) -> bool:
         return True
     numbers = [each for each in old if isinstance(each, int | float)]
     alike = [abs(each) for each in numbers if np.sign(each) == np.sign(value)]
+    # no old number has this sign: with -1 nothing passes
     return abs(value) <= FURTHEST * max(alike, default=-1)
 
 

@@ -48,6 +48,7 @@ def evened(old: Names, drawn: Names, candidates: Sequence[Iterable[str]], famili
     words: dict[str, str] = {}
     names: list[str] = []
     for own, first, others in zip(old, drawn, candidates, strict=True):
+        # the old name is the last resort: it changes no word
         for name in (first, *others, own):
             changes = _changes(own, name)
             if name not in names and all(words.get(word, new) == new for word, new in changes.items()):
@@ -64,10 +65,12 @@ def evened(old: Names, drawn: Names, candidates: Sequence[Iterable[str]], famili
 def _changes(old: str, new: str) -> dict[str, str]:
     """Return the words of a name that change."""
     pairs = zip(identifier(old).lowered, identifier(new).lowered, strict=False)
+    # `pairs` ends with the shorter name, since a new name may have another number of words
     return {word: other for word, other in pairs if word != other}
 
 
 def _change(old: str, new: str) -> object:
+    # letters in a row stay in a row when all move by the same distance
     return ord(new) - ord(old) if len(old) == len(new) == 1 else _stem(new)
 
 
@@ -89,6 +92,7 @@ def partly_changed(
         for family, words in zip(families, parts, strict=True):
             for place, word in zip(family, words, strict=True):
                 new[place] = word
+        # what `evened` leaves as it is contradicts nothing
         changed = tuple(new) != old and evened(old, tuple(new), candidates=[()] * len(old), families=families)
         if changed == tuple(new):
             yield changed

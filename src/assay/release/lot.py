@@ -46,6 +46,7 @@ def drawn_number(key: str, size: int, *parts: object) -> int:
 
 def drawn_order(key: str, size: int, *parts: object) -> list[int]:
     """Return a random order of the numbers from 0 to size - 1."""
+    # digests of 256 bits do not collide, so sorting by them gives each order the same chance
     return sorted(range(size), key=lambda index: keyed_digest(key, *parts, index))
 
 

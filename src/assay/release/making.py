@@ -123,6 +123,7 @@ def make_release(
         # before the lock, which stays: tasks that are refused leave nothing
         committed = committed_release(rows, source=str(tasks), settings=settings, notes=notes)
     with held_secret(secret, is_new=committed is not None):
+        # another process may have made the secret before this one got the lock
         if committed is None or secret.exists():
             return _continued(read_secret(secret), rows=rows, out=out, settings=settings, notes=notes)
         value = Secret(committed, path=secret).sealed()
@@ -220,6 +221,7 @@ def committed_release(
     columns = DataSelection(text=settings.text, id=settings.id, group=settings.group, language=settings.language)
     layout, ids, languages = task_table(rows, columns, source)
     naming = read_name_sources(settings.names, rows=rows, ids=ids, unrelated=settings.unrelated)
+    # only now: lists of names may be of any task of the file
     rows, ids, languages = rows[::every], ids[::every], languages[::every]
     first = settings.copies + 1  # one copy of each is the twin
     texts = list(map(partial(scored_text, layout=layout), rows))
@@ -303,6 +305,7 @@ class _CopyPlan:
             for place, name in enumerate(self.ids):
                 draft = self._draft(place) if levels[place] in LEVELS else levels[place]
                 if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
+                    # more than, since a copy is the twin
                     few += len(draft.copies) > LEAST_COPIES
                     draft = (
                         f"{len(draft.copies)} of the {self.first} copies that are needed, the twin included "
@@ -396,6 +399,7 @@ class _CopyPlan:
         task = replace(task, copies=tuple(copies))
         good: list[int] = []
         tried = 0
+        # with a limit: where most copies fail, the tests of the whole pool are not worth their time
         while len(good) < self.first and tried < min(len(copies), 3 * self.first):
             batch = range(tried, min(tried + self.first - len(good), len(copies)))
             good += compress(batch, self._pass(list(map(task.copy, batch)), task))
@@ -408,11 +412,13 @@ class _CopyPlan:
             if len(kept) <= 1:  # a lot of one content decides nothing
                 kept = (draft.content,)
             task = replace(task, contents=kept)
+        # what failed is gone; what was not tried serves single tasks and fresh tranches
         return replace(task, copies=(*map(copies.__getitem__, good), *copies[tried:]))
 
     def _pass(self, rows: Sequence[Mapping[str, object]], task: SecretTask) -> list[bool]:
         """Return for each copy whether it passes what the original passes."""
         if task.level == PASSES:
+            # None: the original could be run and these cannot, which counts as failed
             return self.tests.outcomes(rows, task) or [False] * len(rows)
         return [task.level == PARSES or _compiles(row, self.layout) for row in rows]
 
@@ -423,6 +429,7 @@ def _contents(
     """Return the contents of a task: other examples, in other orders; its own content where nothing can change."""
     code = scored_text(row, replace(layout, statement=()))
     texts: dict[str, None] = {}
+    # without other examples the order of independent parts is the only choice
     for number, base in enumerate(shown or (code,) * CONTENTS):
         moved = reordered(base, 1, keyed_seed(key, "order", code, number))
         texts.setdefault(next(iter(moved), base), None)

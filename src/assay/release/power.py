@@ -73,6 +73,7 @@ def power_table(tasks: int, naming: str) -> Table:
         Column("found without a parent", "share"),
         Column("found with a parent", "share"),
     )
+    # the author's own lists stand in front of the source that was measured
     measured = [row for row in measured_power() if row.published <= tasks and naming.endswith(row.names)]
     rows = []
     for power in sorted(measured, key=lambda row: (-row.published, -row.seen, row.times)):

@@ -80,6 +80,7 @@ def verify_release(public: str | Path, secret: str | Path, packages: str | None 
     value, public = published_secret(Path(secret)), Path(public)
     rows = list(read_rows(public, lambda _: None))
     differing = {version.number: _differing(value, version.number, rows) for version in value.versions}
+    # the version that differs least is the one that is meant: an error then lists few ids
     number = min(differing, key=lambda each: len(differing[each]))
     if differing[number]:
         ids = differing[number]
@@ -111,6 +112,7 @@ def _differing(secret: Secret, number: int, rows: list[dict[str, object]]) -> li
     expected = secret.published(number)
     ids: dict[str, None] = {}
     for place, name in enumerate(secret.committed.order):
+        # a slice, since the file may have fewer rows
         if rows[place : place + 1] != [expected[place]]:
             ids[name] = None
     for place in range(len(expected), len(rows)):
@@ -147,6 +149,7 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
     check_outputs(secret, out, card_path_of(out))
     with held_secret(secret):
         value = published_secret(secret)
+        # a copy is the twin, and each version has made another one public
         left = value.committed.first - 1 - len(value.versions)
         if left < LEAST_COPIES:
             raise DataError(f"{secret}: {left} secret copies of each task are left, expected {LEAST_COPIES} or more")

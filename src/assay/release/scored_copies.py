@@ -140,6 +140,7 @@ class ReleasedCopies:
             size = max(len(entry.sets[1]) for entry in tasks)
             if size < LEAST_COPIES:
                 raise DataError(f"{secret.path}: {size} copies are left to compare, expected {LEAST_COPIES}")
+            # a table has one width: tasks whose pool of copies is used up take no part
             whole = [entry if len(entry.sets[1]) == size else replace(entry, texts={}) for entry in tasks]
             scores = _likelihoods(models, whole)
         comparable = [entry for entry in whole if entry.texts and _are_scored(chain(*entry.texts.values()), scores)]
@@ -199,6 +200,7 @@ class ReleasedCopies:
         clusters = list(map(attrgetter("task.cluster"), tasks))
         table, members = statistic.by_cluster(statistic.evidence(d), clusters)
         sums, _ = statistic.by_cluster(d, clusters)
+        # tasks of a cluster share their lot, so that of its first task is the lot of all
         drawn = np.array([lots[group[0]] for group in members])
         own = sums[np.arange(len(sums)), drawn]
         # alone at the top: nothing else comes within a tie of it
@@ -270,6 +272,7 @@ def _members(secret: Secret, task: SecretTask, number: int, tranche: int | None)
     """Return the copies of the set of a version; fewer than others have where a pool is used up."""
     if tranche is None:
         return secret.set_of(task, number)
+    # with the published copy as many as in the set of a first version, which excludes the twin
     size = secret.committed.first - 2
     start = secret.committed.first + (tranche - 1) * size
     return [secret.lot(task.cluster, number), *range(start, min(start + size, len(task.copies)))]
@@ -286,6 +289,7 @@ def _likelihoods(models: Sequence[Generator | LogProbScorer], tasks: Sequence[Ta
     texts: dict[str, None] = {}
     for entry in tasks:
         for contents in (*entry.texts.values(), *entry.contents.values()):
+            # a task with a single text has nothing to compare it with
             texts |= dict.fromkeys(contents if len(contents) > 1 else ())
     inform(f"{number_of(len(models), 'model')} will read {number_of(len(texts), 'text')} once each")
     return list(map(log_likelihoods, models, repeat(list(texts))))

@@ -59,6 +59,7 @@ def check_tasks(secret: Secret) -> None:
     """
     committed = secret.committed
     _expect(len(bytes.fromhex(committed.key)) == KEY_BYTES)
+    # one more than the copies that are compared: the twin
     _expect(LEAST_COPIES < committed.first <= MOST_COPIES + 1)
     tested = Counter(map(attrgetter("id"), committed.tasks))
     _expect(bool(tested))
@@ -67,6 +68,7 @@ def check_tasks(secret: Secret) -> None:
     _expect(rows == Counter(committed.order) and max(rows.values()) == 1)
     for task in committed.tasks:
         _check_task(task, secret)
+    # before a copy is put together: the limit is on what that would allocate
     _expect(sum(map(most_characters, committed.tasks)) <= MOST_CHARACTERS)
     for task in committed.tasks:
         # a copy differs from another in the names alone: if the first can be built and read, so can all
@@ -88,6 +90,7 @@ def _check_task(task: SecretTask, secret: Secret) -> None:
         places = list(map(int, copy.split()))
         _expect(min(places, default=0) >= 0)
         for words, place in zip(task.words, places, strict=True):
+            # raises where the candidate does not exist
             words[place]
     for cell in chain.from_iterable(map(attrgetter("cells"), task.contents)):
         _check_cell(cell, task)
@@ -121,6 +124,7 @@ def check_history(secret: Secret) -> None:
     """
     count = len(secret.versions)
     _expect(list(map(attrgetter("number"), secret.versions)) == list(range(1, count + 1)))
+    # each version uses up a copy, and the twin another one
     _expect(count < secret.committed.first)
     _expect(bool(count or secret.committed.round))  # only a named round is waited for
     _expect(list(map(attrgetter("tranche"), secret.spent)) == list(range(1, len(secret.spent) + 1)))

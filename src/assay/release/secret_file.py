@@ -125,6 +125,7 @@ def _content_of(path: Path) -> dict[str, Any]:
     check_name(path)
     try:
         status = path.stat()
+        # before it is read: a pipe may block, and a device may never end
         if not stat.S_ISREG(status.st_mode):
             raise DataError(f"{path} is not a plain file, expected the secret file of a release")
         if status.st_size > LARGEST_JSON:
@@ -156,9 +157,11 @@ def _renewed(secret: Secret) -> Secret:
     digest = secret.commitment
     for test in secret.tests:
         content = {**encode(test), "digest": ""}
+        # entries of version 1 had no place, so their digests do not cover it
         del content["place"]
         digest = salted_digest(secret.committed.key, digest + canonical_json(content).decode())
         if digest != test.digest:
+            # without a seal no log is full: the damage stays visible in every later report
             return replace(secret, seal="")
         renewed = renewed.logged(test)
     return renewed
@@ -204,6 +207,7 @@ def check_outputs(secret: Path, *outputs: Path) -> None:
     check_name(secret)
     check_target(secret, *outputs)
     for path in outputs:
+        # as files, not as names: a link may lead to the secret
         if path.resolve() == secret.resolve():
             raise DataError(f"{path} is the secret file; expected another name for what is published or handed out")
 

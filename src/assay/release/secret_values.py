@@ -292,11 +292,13 @@ class Secret:
 
     def twin(self, cluster: str) -> int:
         """Return the copy of a cluster that is kept for private evaluations."""
+        # by the first beacon alone: the twin stays the same in later versions
         return drawn_number(self.committed.key, self.committed.first, "twin", self.versions[0].beacon, cluster)
 
     def content_lot(self, cluster: str, number: int) -> int:
         """Return the content of a cluster in a version; 0 is the twin."""
         size = self.contents_of(cluster)
+        # the twin has no version of its own and takes the first beacon
         beacon = self.versions[max(number, 1) - 1].beacon
         return drawn_number(self.committed.key, size, "content", beacon, cluster, number)
 
@@ -321,6 +323,7 @@ class Secret:
     def set_of(self, task: SecretTask, number: int) -> list[int]:
         """Return the copies that version `number` of a task is compared with, and itself, in the order of the file."""
         others = self.lots(task.cluster, len(self.versions))
+        # copies of other versions are public, and the twin is for evaluations: neither is compared
         del others[number]
         return chosen_indices(others, self.committed.first)
 
@@ -364,6 +367,7 @@ class Secret:
     def logged(self, entry: LogEntry) -> "Secret":
         """Return the secret with one more entry in its log; what was wrong with the log stays wrong."""
         part = PARTS_OF_LOG[type(entry)]
+        # the place first: the digest covers it
         entry = replace(entry, place=len(self.log) + 1)
         entry = replace(entry, digest=self._digest_of(entry, self.seal))
         changes: dict[str, Any] = {part: (*getattr(self, part), entry), "seal": self._seal_of(entry.digest)}

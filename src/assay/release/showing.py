@@ -61,6 +61,7 @@ def show_copies(
     """
     settings = settings or ReleaseSettings.of(**by_name)
     rows = task_rows(Path(tasks), [])
+    # rounded up: at most ten tasks, from the whole file; an empty file must not give a step of 0
     every = -(-len(rows) // SHOWN_TASKS) or 1
     committed = committed_release(rows, source=str(tasks), settings=settings, notes=[], every=every)
     return ShownCopies(
@@ -76,6 +77,7 @@ def _changed_lines(task: SecretTask) -> Iterator[ChangedLine]:
     new = dict(cells_of(copy, list(copy)))
     for cell, text in cells_of(task.row, list(task.row)):
         old_lines, new_lines = text.splitlines(), new[cell].splitlines()
+        # autojunk would take the frequent lines of a long text for noise
         for tag, a, b, c, d in SequenceMatcher(a=old_lines, b=new_lines, autojunk=False).get_opcodes():
             if tag != "equal":
                 for pair in zip_longest(old_lines[a:b], new_lines[c:d], fillvalue=""):

@@ -54,6 +54,7 @@ def slopes(values: Float64Array, covariates: Sequence[Float64Array], own: Int64A
     kept = np.ones(len(values), bool)
     if own is not None:
         kept[own] = False
+    # means are taken off within each task: the slope must not depend on how hard tasks are
     columns = [(each - each.mean(axis=1, keepdims=True))[kept].ravel() for each in covariates]
     centred = (values - values.mean(axis=1, keepdims=True))[kept].ravel()
     return np.asarray(np.linalg.lstsq(np.stack(columns, axis=1), centred, rcond=None)[0], np.float64)
@@ -111,12 +112,15 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     observed = float(table[rows, published].sum())
     generator = np.random.default_rng(seed)
     reached = 0
+    # in blocks: all draws at once need memory for draws × clusters numbers
     for begin in range(0, draws, 1000):
         size = min(1000, draws - begin)
         again = table[rows, generator.integers(0, table.shape[1], (size, len(table)))].sum(axis=1)
         reached += int((again >= observed - TIE).sum())
+    # the lot that was drawn counts among the draws: p is never 0, and never too small
     p_value = (1 + reached) / (1 + draws)
     if not reached:
+        # draws show nothing below 1 in 20,001; further out the bound says more
         p_value = min(p_value, chernoff_bound(table, observed))
     spread = float(np.sqrt(table.var(axis=1).sum()))
     centre = float(table.mean(axis=1).sum())
@@ -126,12 +130,14 @@ def lot_test(table: Float64Array, published: Int64Array, *, draws: int = DRAWS, 
     z = 0.0
     if spread > TIE:
         z = (observed - centre) / spread
+    # the exponential of more than 709 is no float64
     return LotTest(observed, p_value, z=z, e_value=float(np.exp(min(log_e, 700.0))))
 
 
 def chernoff_bound(table: Float64Array, observed: float) -> float:
     """Return a bound of P(sum ≥ observed) over the lot: the least of e^(-λ observed) Π mean e^(λ value) over λ."""
     top = table.max(axis=1, keepdims=True)
+    # log of the mean of e^(λ value), without overflow: the largest value is taken off and added again
     logs = [
         float((np.log(np.exp(each * (table - top)).mean(axis=1)) + each * top[:, 0]).sum() - each * (observed - TIE))
         for each in _EXPONENTS
@@ -154,6 +160,7 @@ def memorised_at_least(first: int, tasks: int, copies: int, level: float = SIGNI
     # for every number of unknown tasks: the first ranks that they would have to give by chance
     unknown = np.arange(tasks + 1)
     needed = first - (tasks - unknown)
+    # sf(n - 1) is the chance of n or more
     possible = unknown[binom.sf(needed - 1, unknown, 1 / copies) > level]
     return int(tasks - possible.max())
 
@@ -166,9 +173,11 @@ def pooled_outcome(counts: Sequence[Float64Array], *, draws: int = DRAWS, seed: 
         draws: of the signs, where they are not a plain binomial.
         seed: of the signs.
     """
+    # a group without a difference has no sign to flip
     sums = np.array([group.sum() for group in counts if group.sum() != 0.0])
     if not sums.size:
         return 1.0
+    # all of one size: only the number of positive signs matters, which is binomial
     if np.ptp(np.abs(sums)) < TIE:
         return float(binom.sf(int((sums > 0).sum()) - 1, sums.size, 0.5))
     # only the size of each difference is measured; under the null its sign is a coin

@@ -219,6 +219,7 @@ def _models(
     options = replace(opened, cache=False)
     tested = _uncached(open_model(model, options) if isinstance(model, str) else model)
     models = [tested]
+    # these options belong to the tested model alone
     of_parents = replace(options, revision=None, adapter=None, chat_template=False)
     for parent in settings.parent:
         older = _uncached(open_model(parent, of_parents))
@@ -254,6 +255,7 @@ def _resumable(
     folder.mkdir(mode=0o700, exist_ok=True)
     with StatisticsCache(folder / "scores.sqlite") as cache:
         yield list(map(partial(_cached, cache, access), models))
+    # in no `finally`: what an interrupted test leaves is what its repetition reads
     shutil.rmtree(folder)
 
 
@@ -305,6 +307,7 @@ def check_published(secret: Path, texts: Sequence[str]) -> None:
     for version in value.versions:
         for row in value.published(version.number):
             cells += [scored_text(row, value.layout), *map(str, row.values())]
+    # the separator keeps a text from matching across two cells
     whole = "\0".join(map(_without_space, cells))
     others = sum(_without_space(text) not in whole for text in texts)
     if others:
@@ -374,6 +377,7 @@ def _logged(
     adjusted = _adjusted(secret, placebo=settings.placebo) if is_full else {}
     judged = []
     for version, place in zip(versions, places, strict=True):
+        # -1 is no place in the log: a test that was not made has no adjusted p-value
         names = adjusted.get(place.get("names", -1))
         content = adjusted.get(place.get("content", -1))
         judged.append(replace(version, adjusted=names, content_adjusted=content))

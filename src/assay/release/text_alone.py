@@ -68,4 +68,5 @@ def _continuation(model: Generator, prompt: str, reply: str) -> str:
     repeated = "\n".join(prompt.split("\n")[-2:])
     if repeated in reply:
         return reply.partition(repeated)[2]
+    # others repeat only the unfinished line, without its indentation
     return reply.removeprefix(repeated.rpartition("\n")[2].lstrip())

@@ -266,6 +266,7 @@ def shipped_calibration(profile: Profile, encoder_digest: str | None = None) -> 
     first = None
     for name in (f"{profile.name}.json", f"{profile.name}.windows.json"):
         place = folder / name
+        # a profile of a user may have the name of a shipped one, and other values
         if place.is_file() and profile_named(profile.name) == profile:
             shipped = _read(parse_json(place.read_bytes()), profile)
             if encoder_digest in {None, shipped.encoder_digest}:

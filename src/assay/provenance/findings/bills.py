@@ -57,6 +57,7 @@ def spdx_document(files: Sequence[TracedFile]) -> dict[str, Any]:
         whole.append(_spdx_owner(f"SPDXRef-Owner-{number}", owner, origins))
         for key in dict.fromkeys(map(_file_key, origins)):
             relations.append(_relation(whole[-1]["SPDXID"], "CONTAINS", packages[key]["SPDXID"]))
+    # SPDX wants the terms of each LicenseRef- that a document uses
     own_licences = _OWN_LICENCE.findall(str([*whole, *packages.values(), *snippets]))
     content = {
         "files": described,
@@ -138,6 +139,7 @@ def _owner(origin: Origin) -> str:
     hosted = _HOSTED.match(origin.repository or "")
     if hosted is None:
         return origin.repository or origin.source
+    # package URLs of these hosts are in lower case, with the commit as version
     commit = f"@{origin.commit}" if origin.commit else ""
     return f"pkg:{hosted['host']}/{hosted['name'].removesuffix('.git').lower()}{commit}"
 
@@ -249,6 +251,7 @@ def _bytes_of(lines: LineRange, text: str) -> tuple[int, int]:
     """Return the first and the last byte of lines, from 1, as SPDX counts them."""
     pieces = text.splitlines(keepends=True)
     first, last = (len("".join(pieces[:end]).encode("utf-8", "surrogatepass")) for end in (lines.first - 1, lines.last))
+    # an empty line gets a byte too: a range cannot end before it begins
     return first + 1, max(first + 1, last)
 
 
@@ -327,6 +330,7 @@ def _add_component(
     words = headline(finding, place)
     if best.match.confidence is None:
         words += "; not measured"
+    # the format wants a number; the words say that none was measured
     confidence = 0 if best.match.confidence is None else best.match.confidence
     method = {"technique": "source-code-analysis", "confidence": confidence, "value": visible(words)}
     identity = {

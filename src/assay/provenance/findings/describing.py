@@ -156,6 +156,7 @@ def answer_lines(
     if len(files) > 1 and shown:
         yield f"\nnext: {next_step(shown[0])}"
     if len(files) > 1:
+        # copies that are shown are not counted among the folded ones
         folded = replace(sorts, passing=()) if shown is sorts.passing else sorts
         if folded.folded:
             yield f"\n{folded.folded}"
@@ -210,6 +211,7 @@ def describe_files(
                 "why_none": file.why_none,
                 "too_short": file.too_short,
                 "notes": list(file.notes),
+                # the whole file is its last part
                 "evidence": file.parts[-1][1].evidence_data() if file.parts else [],
             }
         )

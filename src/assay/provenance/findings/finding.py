@@ -273,6 +273,7 @@ def _of_others(findings: Iterable[SourceFinding], names: frozenset[str]) -> Iter
 def _names_of(origin: Origin) -> Iterator[str]:
     """Yield what a user may call a place."""
     repository = (origin.repository or "").casefold().rstrip("/").removesuffix(".git")
+    # a user names a package, not each of its versions
     purl = (origin.purl or "").casefold().partition("@")[0]
     names = (origin.source, repository, "/".join(repository.split("/")[-2:]), origin.author or "", purl)
     yield from filter(None, map(str.casefold, names))
@@ -297,6 +298,7 @@ def findings_of(path: str, traced: Sequence[tuple[SourceText, Trace]]) -> tuple[
         # sources that explain the same lines are places of one finding: a vendored library lies in many projects
         joined[_lines(matches) or place.document_id].append((matches, place))
     findings = [_finding(path, sources) for sources in joined.values()]
+    # the path last: the order of equal findings must not depend on that of the index
     findings.sort(key=lambda finding: (finding.is_copy, _strength(finding.best), finding.places[0].origin.path))
     findings = _joined_versions(reversed(findings))
     return tuple(_with_conflict(finding, findings) for finding in findings)
@@ -380,6 +382,7 @@ def _place(match: Match, origin: Origin, traced: Sequence[tuple[SourceText, Trac
 
 
 def _finding(path: str, sources: list[tuple[list[PartMatch], Place]]) -> SourceFinding:
+    # two stable sorts: the path decides between equals alone
     sources.sort(key=lambda source: source[1].origin.path)
     sources.sort(key=lambda source: _strength(source[0][0]), reverse=True)
     every: dict[int, PartMatch] = {}
@@ -406,5 +409,6 @@ def _with_conflict(finding: SourceFinding, findings: Sequence[SourceFinding]) ->
     for other in findings:
         if 2 * len(own.intersection(line_numbers(other.lines))) >= max(1, len(own)):
             licences.update(other.licences)
+    # an unknown licence may be any of the others, so it makes no conflict
     licences.discard(UNKNOWN_LICENCE)
     return replace(finding, conflict=tuple(sorted(licences))) if len(licences) > 1 else finding

@@ -205,6 +205,7 @@ def accept_findings(
             )
         elif line is not None and not reason:
             remarks.append(f"{path}:{line}: `assay: ignore` without a reason, so it accepts nothing")
+        # a reason in the code comes first: whoever reads the code sees it
         if not reason and finding_key(denial, texts[path]) in baseline:
             return replace(denial, excuse="in the baseline", is_in_baseline=True)
         return replace(denial, excuse=reason or None, is_in_baseline=False)

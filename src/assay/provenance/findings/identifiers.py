@@ -30,6 +30,7 @@ def place_swhid(place: Place, *, short: bool = False) -> str | None:
     if not short:
         address = web_address(origin.repository)
         context += [f"origin={_escaped(address)}"] if address else []
+        # a short digest or a tag identifies no revision
         if origin.commit is not None and _REVISION.fullmatch(origin.commit):
             context += [f"anchor=swh:1:rev:{origin.commit}", f"path={_escaped('/' + origin.path)}"]
     if place.lines:

@@ -56,6 +56,7 @@ def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
         f"{headline(finding, place)} ({place_details(finding, place)})",
         level,
         locations=[file_location(finding.path, lines.first, lines.last)],
+        # without line numbers: code hosts recognise a finding by this, and lines move
         partialFingerprints={
             "assayFinding/v1": visible(f"{best.part.name or ''}:{place.origin.path}:{place.name or ''}")
         },
@@ -77,6 +78,7 @@ def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
         },
     )
     if denial is not None and denial.excuse is not None:
+        # SARIF's words for an acceptance in a file of its own, and in the code
         kind = "external" if denial.is_in_baseline else "inSource"
         result["suppressions"] = [{"kind": kind, "justification": visible(denial.excuse)}]
     return result

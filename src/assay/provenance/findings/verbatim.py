@@ -102,6 +102,7 @@ def verbatim_passages(
             words = _Words.of(document.text)
             for start, stop, at in common_runs(query.words, words.words, least):
                 documents_by_run[start, stop].append((document, words.lines(at, at + stop - start)))
+    # start - stop, so that the longest run comes first
     longest = sorted(documents_by_run, key=lambda run: (run[0] - run[1], run[0]))
     chosen: list[tuple[int, int]] = []
     # from the longest down: a passage within a longer one says nothing new
@@ -144,6 +145,7 @@ def common_runs(query: Sequence[str], document: Sequence[str], least: int) -> li
                 best, there = length, at
         if best:
             runs.append((start, start + best, there))
+            # the first place from which a run of `least` words reaches beyond this one
             start += best - least + 1
         else:
             start += 1

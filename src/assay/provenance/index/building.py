@@ -152,11 +152,13 @@ class _Writer:
         self._reached = SourceProgress(source.name, 0, None)
         seen = self.index.seen(source.name)
         state = _State.of(seen.pop(SOURCE_PATH, None))
+        # + marks a history: the same repository at one commit is another kind of source
         kind = f"{getattr(source, 'stored_kind', type(source).__name__)}{'' if source.whole else '+'}"
         stamp = f"{source.stamp} {self.settings.digest}" if source.stamp is not None else ""
         # first question: is the whole source as it was when it was read to its end? Then none of its files is looked at
         now = _State(kind, stamp, 0, finished=False)
         is_same = (state.kind, state.stamp) == (now.kind, now.stamp)
+        # without a stamp nothing shows that a source is unchanged
         if is_same and state.finished and now.stamp:
             self.counts.files += state.files
             self.counts.unchanged += state.files

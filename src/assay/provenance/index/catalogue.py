@@ -127,6 +127,7 @@ class Catalogue:
 
     def begin(self, *, write: bool) -> None:
         """Begin a transaction: until its end all reads see one state, and the changes of this connection."""
+        # IMMEDIATE takes the lock of a writer at once, not at the first change
         self._all("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self, generation: int) -> None:
@@ -195,6 +196,7 @@ class Catalogue:
 
     def next_id(self) -> int:
         """Return the number of the next document."""
+        # SQLite keeps the highest number that it ever gave, also of documents that were removed
         (highest,) = self._row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'")
         return int(highest) + 1
 
@@ -286,6 +288,7 @@ class Catalogue:
         """
         for *row, of_places in self.connection.execute(_DOCUMENTS, (numbers,)):
             self._check_row(row)
+            # 0 stands for no origin: the XOR of nothing
             if (of_places or 0) != places.get(row[0], 0):
                 raise self.damaged(f"the list of origins of document {row[0]}")
             yield row
@@ -326,6 +329,7 @@ class Catalogue:
 
     def _forget_owners(self) -> None:
         """Forget the owners of another state: of another commit, or from before a change of this writer."""
+        # total_changes also counts changes that are not committed yet
         state = (self.generation, self.connection.total_changes)
         if state != self._counted or len(self._holders) > MOST_REMEMBERED:
             self._holders.clear()
@@ -351,6 +355,7 @@ class Catalogue:
 
     def remove_origins(self, source: str, path: str | None) -> list[int]:
         """Remove a file, or a whole source, with its rows, and return the documents that have no other origin."""
+        # the same queries for both: a whole source is all paths from the first to the last
         first, last = ("", LAST_PATH) if path is None else (storable(path), storable(path))
         place = (self._source(source), first, last)
         self._files.clear()

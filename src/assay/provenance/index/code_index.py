@@ -105,6 +105,7 @@ class CodeIndex:
                     self._vectors = VectorIndex.salvage(folder / VECTORS, self._encoder.dimensions, generation)
             else:
                 self._postings, self._vectors = self._opened()
+            # all is open: until here an error closed what had been opened
             self._open = stack.pop_all()
 
     @classmethod
@@ -191,6 +192,7 @@ class CodeIndex:
     def snapshot(self) -> Iterator[Self]:
         """Keep one state for a reader within the block; without it each call sees the last commit."""
         with self._lock:
+            # a writer sees its own transaction; an inner snapshot keeps the state of the outer one
             if self.writable or self._depth:
                 yield self
                 return
@@ -493,6 +495,7 @@ class CodeIndex:
     def _all_or_nothing(self) -> Iterator[None]:
         try:
             yield
+        # Ctrl-C too: half of a batch must not be part of a later commit
         except BaseException:
             self.roll_back()
             raise
@@ -570,6 +573,7 @@ class CodeIndex:
             self._postings.add(number, of_document)
         if self._vectors is not None and self._encoder is not None:
             rows = document_vectors(self._encoder, texts) if vectors is None else vectors
+            # a document may have several vectors, each under its number
             repeated = np.repeat(np.asarray(numbers, np.int64), [len(of_document) for of_document in rows])
             self._vectors.add(repeated, np.concatenate(rows))
 

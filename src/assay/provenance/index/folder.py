@@ -101,6 +101,7 @@ def _remove_unfinished(folder: Path) -> None:
     for entry in folder.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
+        # this process holds the lock
         elif entry.name != LOCK:
             entry.unlink()
 

@@ -90,6 +90,7 @@ def folder_named(place: str, purpose: str) -> Path:
 
 
 def _scheme(place: str) -> str:
+    # by "://" and not by ":", so that a drive of Windows is no scheme
     scheme, separator, _ = place.partition("://")
     return scheme.lower() if separator else FOLDER
 

@@ -111,6 +111,7 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
     content = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     if reason := skip_by_bytes(content, largest):
         return replace(unread, skipped=reason, size=size)
+    # facts and settings too: the same text under another licence has another origin
     after = _digest(f"{entry.facts} {settings.digest}", content)
     read = FileRead(bare, f"{before}:{after}", size=size)
     if stamp is not None and stamp.endswith(f":{after}"):
@@ -133,6 +134,7 @@ def _divided(read: FileRead, source: str, entry: Entry, *, settings: IndexSettin
     parts = [] if reason else list(_parts(file, settings.corpus))
     if not parts:
         usual: Reason = "other language" if settings.corpus.language else "prose or data"
+        # `+` drops counts of 0
         return replace(read, skipped=reason or usual, notes=+read.notes)
     cut, parsed = list[tuple[Piece, str | None, int]](), True
     hashed = list[Mapping[Form, Hashes]]()

@@ -113,6 +113,7 @@ def _different(
     first: NDArray[np.int64], second: NDArray[np.int64], end: int
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
     """Return the different pairs of two arrays [n], of which the second is below `end`, and how often each occurs."""
+    # both in one number: np.unique then sorts numbers, not rows
     pairs, counts = np.unique(first * max(1, end) + second, return_counts=True)
     return np.divmod(pairs, max(1, end)), counts
 

@@ -64,6 +64,7 @@ class Base:
     def lines(self, first: int, count: int) -> tuple[int, int]:
         """Return the bytes that `count` lines from line `first` (from 1) have in the file."""
         last = len(self.starts) - 1
+        # any bytes can be a dictionary: lines beyond the file cost space and do no harm
         return self.starts[min(first - 1, last)], self.starts[min(first - 1 + count, last)]
 
 

@@ -38,6 +38,7 @@ DIGEST_BYTES = 16
 CHECKSUM_BYTES = 8
 """An accident leaves a checksum unchanged once in 2^64. There is no key, so a person can compute it again."""
 
+# SQLite has no XOR: the triggers take a | b less a & b
 SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, language TEXT, kind TEXT NOT NULL, name TEXT,

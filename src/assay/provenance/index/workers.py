@@ -82,6 +82,7 @@ class ProcessReaders:
                     future.cancel()
 
     def _submit(self, batch: _Batch) -> "Future[list[FileRead]] | None":
+        # nothing to read, but the batch keeps its place in the order
         if not (tasks := to_read(batch)):
             return None
         try:

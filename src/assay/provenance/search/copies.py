@@ -92,6 +92,7 @@ def _helpers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     stop = 0
     for start, line in enumerate(lines):
         if start >= stop and _HELPER.match(line):
+            # a helper on a single line has no further ones
             is_open = line.count("{") + line.count("(") > line.count("}") + line.count(")")
             ends = (at for at in range(start + 1, len(lines)) if _ENDS.match(lines[at]))
             stop = next(ends, start) + 1 if is_open else start + 1
@@ -111,6 +112,7 @@ def _is_prose(line: str) -> bool:
 def least_evidence(channel: str, share: float, tokens: int) -> float:
     """Return the evidence that shows a copy, where a document has this share of a function of so many tokens."""
     least = LEAST.get(channel, math.inf)
+    # the share lowers what is needed; a long function that is copied has the evidence anyway
     return max(least - (least - OF_FUNCTION.get(channel, least)) * share, least * min(1.0, tokens / LONG))
 
 
@@ -130,6 +132,7 @@ def copied_spans(match: Match, tokens: int, *, is_function: bool) -> tuple[Span,
             whether it is a whole function of the index.
     """
     share = match.containment if is_function else match.similarity * (match.name is not None)
+    # a bool as 0 or 1
     share *= tokens >= SHORTEST
     least = least_evidence(match.channel, share, tokens)
     if share >= MOST_OF_IT:

@@ -71,4 +71,5 @@ def _unread(targets: dict[int, str], is_read: Counter[str]) -> set[int]:
 
 
 def _is_whole(line: str) -> bool:
+    # an open bracket: the statement goes on in the next line
     return all(line.count(left) == line.count(right) for left, right in ("()", "[]", "{}"))

@@ -163,6 +163,7 @@ def trace(
         units=query.units,
         evidence=candidates.evidence,
         candidates=len(candidates.documents),
+        # left out before the documents were read, and after
         below=len(ranking.order) - len(kept) + len(chosen) - len(matches),
         too_short=query.too_short,
         notes=_notes(index, method, language, table=table, is_covered=is_covered)
@@ -247,6 +248,7 @@ def _with_nearest(chosen: list[Rated], kept: Sequence[Kept], index: Searchable, 
     """Return the documents with the nearest by vector, half of `top`, among them, in place of the last weak ones."""
     by_vector = [(near.cosine, number, near) for number, _, near in kept if near.cosine is not None]
     by_vector.sort(key=itemgetter(0), reverse=True)
+    # half of `top`, rounded up
     nearest = {number: near for _, number, near in by_vector[: -(-top // 2)]}
     is_weak = [near.containment < LITTLE and document.id not in nearest for near, document in chosen]
     present = {document.id for _, document in chosen}

@@ -3,10 +3,12 @@
 import gzip
 import io
 import json
+import os
 import random
 import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -79,6 +81,15 @@ def test_a_checkout_can_be_read_as_a_folder(corpora):
 def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, files):
     """None where that cannot be: then no time left is shown rather than a wrong one."""
     assert FileCount(open_sources([str(corpora / name) for name in names])).total == files
+
+
+def test_folders_too_deep_for_the_walk_have_no_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1100):  # a path of all of them at once is longer than the system takes
+        Path("f").mkdir()
+        os.chdir("f")
+    monkeypatch.chdir(tmp_path)
+    assert FileCount(open_sources([str(tmp_path)])).total in {0, None}
 
 
 def packed_corpora(folder):

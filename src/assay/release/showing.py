@@ -54,12 +54,12 @@ def show_copies(
     Args:
         tasks: a file of tasks, as of `make_release`.
         settings: as of `make_release`.
-        by_name: instead of it, its settings by name.
+        by_name: single settings of it by name.
 
     Raises:
         DataError: bad input.
     """
-    settings = settings or ReleaseSettings.of(**by_name)
+    settings = (settings or ReleaseSettings()).with_values(**by_name)
     rows = task_rows(Path(tasks), [])
     every = -(-len(rows) // SHOWN_TASKS) or 1
     committed = committed_release(rows, source=str(tasks), settings=settings, notes=[], every=every)

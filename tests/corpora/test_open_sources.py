@@ -3,12 +3,10 @@
 import gzip
 import io
 import json
-import os
 import random
 import subprocess
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -84,12 +82,12 @@ def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, f
 
 
 def test_folders_too_deep_for_the_walk_have_no_number(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for _ in range(1100):  # a path of all of them at once is longer than the system takes
-        Path("f").mkdir()
-        os.chdir("f")
-    monkeypatch.chdir(tmp_path)
-    assert FileCount(open_sources([str(tmp_path)])).total in {0, None}
+    def walk(folder):
+        raise RecursionError
+
+    # as Python 3.11 ends for a thousand folders inside each other, which pytest could not remove
+    monkeypatch.setattr("assay.corpora.size.os.walk", walk)
+    assert FileCount(open_sources([str(tmp_path)])).total is None
 
 
 def packed_corpora(folder):

@@ -91,6 +91,15 @@ def test_each_end_without_a_result_is_one_line(path, reader, reason):
     assert str(refused.value) == f"{path}: {reason}"
 
 
+def end_by_the_system(out, path):
+    os.kill(os.getpid(), 9)
+
+
+def test_a_reader_that_the_system_ends_was_not_slow(path):
+    with pytest.raises(DataError, match=r"the system ended its reader, as it does where memory runs out, expected"):
+        child_value(end_by_the_system, path, expected=EXPECTED, in_all=100)
+
+
 def test_a_reader_that_waits_is_ended_by_the_clock(path):
     with pytest.raises(DataError, match=r"takes more than 0\.5 s"):
         child_value(sleep, path, expected=EXPECTED, in_all=0.5)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from typing import IO, Any, AnyStr, Final, NoReturn
 
 from assay.errors import AssayError, DataError, plain_reason
@@ -130,17 +130,27 @@ def child_stream(
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **_FRUGAL},
     )
     # time on the clock is kept by this process: the kernel limits a child by its processor time alone
-    timer = Timer(in_all or 0.0, process.kill)
+    late = Event()
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = Timer(in_all or 0.0, end)
     if in_all is not None:
         timer.start()
 
     def refuse(code: int, reason: str) -> NoReturn:
         if code == _REPORTED:
             raise error(reason)
-        # without a word it was ended from outside: SIGXCPU at the limit of the processor, SIGKILL one second later
+        # without a word it was ended from outside: by SIGXCPU at the limit of the processor, by SIGKILL after `in_all`
+        # or where the machine has no memory left
         if not reason:
-            slow = code in {-SIGXCPU, -SIGKILL}
-            reason = f"takes more than {in_all or seconds:g} s" if slow else f"ends its reader (status {code})"
+            reason = f"ends its reader (status {code})"
+            if code == -SIGXCPU or late.is_set():
+                reason = f"takes more than {in_all or seconds:g} s"
+            elif code == -SIGKILL:
+                reason = "the system ended its reader, as it does where memory runs out"
         raise error(f"{path}: {reason}, expected {expected}")
 
     try:

@@ -87,8 +87,8 @@ class WorkClock:
         """Return the seconds until now."""
         # on a busy machine a program stands in the queue for longer than it works, which is no work elsewhere
         passed, worked = time.perf_counter() - seconds_waited() - self._began, time.process_time() - self._worked
-        # "or equal": a clock of coarse steps may not have moved yet
-        if worked <= ELSEWHERE * passed:
+        # clocks of coarse steps may not have moved yet, one of them or both
+        if passed <= 0 or worked <= ELSEWHERE * passed:
             return passed
         # k busy cores use k seconds of a processor in a second; rounded, because other programs take a part of each
         return worked / max(1, round(worked / passed))

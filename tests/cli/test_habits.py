@@ -386,12 +386,13 @@ class TestProgress:
         assert printed == ["", "", "about 80 s of each core left", "about 65 s of each core left"]
 
     def test_work_that_runs_elsewhere_is_timed_as_it_passes(self, monkeypatch):
-        passed, worked = iter((0.0, 10.0, 10.0)), iter((0.0, 0.5, 8.0))
+        passed, worked = iter((0.0, 10.0, 10.0, 0.0)), iter((0.0, 0.5, 8.0, 0.1))
         monkeypatch.setattr("assay.progress.time.perf_counter", lambda: next(passed))
         monkeypatch.setattr("assay.progress.time.process_time", lambda: next(worked))
         monkeypatch.setattr("assay.progress.seconds_waited", lambda: 0.0)
         clock = WorkClock()
         assert (clock(), clock()) == (10, 8)
+        assert clock() == 0  # a clock of coarse steps has not moved yet
 
     def test_work_on_a_busy_machine_is_no_work_elsewhere(self, monkeypatch):
         passed, worked, waited = iter((0.0, 100.0)), iter((0.0, 5.0)), iter((3.0, 98.0))

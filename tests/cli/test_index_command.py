@@ -185,14 +185,18 @@ def test_archives_in_a_folder_are_opened(assay, tmp_path):
     assert (again["read"], again["documents"], again["gone"]) == (0, 0, 0)
 
 
-def test_a_build_without_code_and_a_trace_in_an_empty_index_say_what_they_need(assay, tmp_path):
+def test_a_build_without_code_leaves_nothing_and_a_trace_in_an_empty_index_says_what_it_needs(assay, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "read.md").write_text("no code\n")
     built = assay("index", "build", tmp_path / "notes", "--index", tmp_path / "code.index")
     assert built.code == 2
     assert "no code was read, so nothing was added: received 1 prose or data; expected code" in built.err
+    assert not (tmp_path / "code.index").exists()
     code = tmp_path / "code.py"
     code.write_text("def double(x):\n    return 2 * x\n")
+    for command in ("build", "remove"):
+        assert assay("index", command, code, "--index", tmp_path / "code.index").code == 0
+    assert assay("index", "build", tmp_path / "notes", "--index", tmp_path / "code.index").code == 2
     traced = assay("trace", code, "--index", tmp_path / "code.index")
     assert traced.code == 2
     assert "the index holds no document" in traced.err

@@ -81,6 +81,15 @@ def test_how_many_files_there_are_is_told_without_reading_them(corpora, names, f
     assert FileCount(open_sources([str(corpora / name) for name in names])).total == files
 
 
+def test_folders_too_deep_for_the_walk_have_no_number(tmp_path, monkeypatch):
+    def walk(folder):
+        raise RecursionError
+
+    # as Python 3.11 ends for a thousand folders inside each other, which pytest could not remove
+    monkeypatch.setattr("assay.corpora.size.os.walk", walk)
+    assert FileCount(open_sources([str(tmp_path)])).total is None
+
+
 def packed_corpora(folder):
     """The same 3,000 texts as a packed tar and as packed JSON lines."""
     draw = random.Random(0)

@@ -122,6 +122,20 @@ def test_a_header_with_one_name_twice_is_refused(written):
     assert "'text' stands twice" in fault_of(written(b"text,text\na,b\n", "rows.csv"))
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b'{"id": 1, "text": "a", "text": "b"}\n{"id": 2, "text": "c"}\n', 1),
+        (b'{"id": 1, "text": "a"}\n{"id": 2, "more": {"text": "c", "text": "d"}}\n', 2),
+        (b'{"text": ["a"], "text": ["b"]}', 1),
+        (b'[{"text": "a"},\n {"text": "b", "text": "c"}]', 1),
+        (b'{\n "id": 1,\n "text": "a",\n "text": "b"\n}', 1),
+    ],
+)
+def test_a_row_of_json_with_one_name_twice_is_refused(content, line, written):
+    assert f"in the JSON of line {line} the field 'text' stands twice" in fault_of(written(content, "rows.json"))
+
+
 def test_a_header_alone_has_no_rows(written):
     assert "no rows" in fault_of(written(b"id,text\n", "rows.csv"))
 

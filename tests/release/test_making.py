@@ -14,7 +14,7 @@ import pytest
 
 from assay.datasets import DataSelection, ids_of, layout_of, read_dataset, scored_text
 from assay.errors import DataError, SandboxUnavailable
-from assay.release import check_published, make, rotate, show_copies, twins, verify
+from assay.release import ReleaseSettings, check_published, make, rotate, show_copies, twins, verify
 from assay.release.clusters import clusters_of
 from assay.release.secret_file import held_secret, read_secret, release_lines
 from assay.release.secret_values import Publication
@@ -487,6 +487,8 @@ def test_show_takes_lists_of_names_of_all_tasks(tmp_path):
     rows = [SENTENCES | {"task_id": f"HumanEval/{number}"} for number in range(1, 26)]
     names = tmp_path / "names.json"
     names.write_text(json.dumps({row["task_id"]: {"limit": ["ceiling"]} for row in rows}))
-    shown = show_copies(written(tmp_path / "t.jsonl", rows), copies=5, unverified=True, names=str(names))
+    # a keyword beside settings counts
+    chosen = ReleaseSettings(copies=5, names="absent.json")
+    shown = show_copies(written(tmp_path / "t.jsonl", rows), chosen, unverified=True, names=str(names))
     assert len(shown.tasks) == 9
     assert all(any("ceiling" in line.copy for line in lines) for lines in shown.tasks.values())

@@ -51,6 +51,8 @@ _SHELLS = {"bash", "sh", "zsh", "dash"}
 _REMOTE = {"curl", "wget", "gh", "http", "lynx", "w3m", "aria2c", "links"}
 _SEARCHING = {"find", "unzip", "tar", "bsdtar"}
 _HISTORY = {"show", "log", "whatchanged", "format-patch", "cat-file", "reflog", "range-diff", "archive"}
+_TRANSPORT = {"clone", "fetch", "pull", "ls-remote", "submodule"}
+_ITS_VALUE = re.compile(r"(?<=^--git-dir)=|(?<=^--work-tree)=")
 _OF_TREE = {"grep", "blame", "annotate"}
 _INTERPRETERS = ("python", "ipython", "node", "ruby", "perl")
 _SILENT = {"echo", "ls", "pwd", "find", "which"}
@@ -316,12 +318,26 @@ class _Call:
             self.effects.mixes_own |= "print" in code and not self.effects.reads
 
     def git(self, arguments: Sequence[str]) -> None:
-        words = list(arguments)
+        # options of git itself stand before the verb, and some have a value
+        words, start = list(chain.from_iterable(map(_ITS_VALUE.split, arguments))), self.state.folder
         while words and words[0].startswith("-"):
-            # options of git itself stand before the verb, and some have a value
-            del words[: 1 + (words[0] in {"-C", "-c", "--git-dir", "--work-tree"})]
+            option, *values = words[: 1 + (words[0] in {"-C", "-c", "--git-dir", "--work-tree"})]
+            del words[: 1 + len(values)]
+            if values and option != "-c":
+                self.state.folder = self.state.absolute(values[0])
         if words:
-            GIT.get(words[0], _Call.git_history)(self, _Git(words[0], words[1:]))
+            self.git_verb(_Git(words[0], words[1:]))
+        self.state.folder = start
+
+    def git_verb(self, git: _Git) -> None:
+        channel = self.state.channel_of(".")
+        if git.verb in _TRANSPORT or channel is None or channel not in {NETWORK, OUTSIDE}:
+            GIT.get(git.verb, _Call.git_history)(self, git)
+        # of another repository nothing is the agent's own, unless it made the repository or committed to it
+        elif git.verb in _HISTORY | _OF_TREE | {"diff"}:
+            self.effects.reads.append(ForeignPlace(channel, git.text))
+        elif git.verb in {"init", "commit"}:
+            self.state.write(".")
 
     def git_commit(self, git: _Git) -> None:
         self.state.messages += [word for option, word in pairwise(git.words) if _MESSAGE.fullmatch(option)]
@@ -435,7 +451,7 @@ def _is_revision(word: str) -> bool:
 GIT: Mapping[str, Callable[[_Call, _Git], None]] = {
     "commit": _Call.git_commit,
     "worktree": _Call.git_worktree,
-    **dict.fromkeys(("clone", "fetch", "pull", "ls-remote", "submodule"), _Call.git_fetch),
+    **dict.fromkeys(_TRANSPORT, _Call.git_fetch),
     **dict.fromkeys(
         ("checkout", "restore", "cherry-pick", "merge", "rebase", "reset", "switch", "read-tree"), _Call.git_take
     ),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, filterfalse
 
-# `<<<` is a string on the same line, not a document below it
-_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?\s*(['\"\\]?)(\w+)['\"]?([^\n]*)\n(.*?)(?:\n[ \t]*\2(?![\w])|\Z)", re.DOTALL)
+# `<<<` is a string on the same line, not a document below it; the body begins with its line break, or is empty
+_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?\s*(['\"\\]?)(\w+)['\"]?([^\n]*)(?=\n)(.*?)(?:\n[ \t]*\2(?![\w])|\Z)", re.DOTALL)
 _TOKEN = re.compile(
     # redirections first, or the number of `2>` would be an argument
     r"""(?P<duplicate>\d?>&[\d-])|(?P<redirect>\d?>>?&?|&>>?)"""
@@ -41,7 +41,7 @@ def shell_commands(text: str) -> Iterator[ShellCommand]:
 
     def numbered(match: re.Match[str]) -> str:
         # no command line holds a NUL, so no other word is taken for a document
-        bodies[name := f"\x00{len(bodies)}"] = match[4]
+        bodies[name := f"\x00{len(bodies)}"] = match[4].removeprefix("\n")
         return f" {name} {match[3]}\n"
 
     if "<<" in text:

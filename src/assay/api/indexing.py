@@ -23,7 +23,7 @@ from assay.models.cache import default_cache_path
 from assay.progress import ERRORS, REPORTING, ProgressLines, is_live
 from assay.provenance import BuildCounts, IndexSettings, WritableIndex, build, create_index, query_encoder
 from assay.provenance import open_index as open_at
-from assay.provenance.index import BuildProgress, SourceProgress, description_at
+from assay.provenance.index import BuildProgress, CodeIndex, SourceProgress, description_at, remove_empty
 from assay.retrieval import open_encoder
 
 PROFILE, ENCODER = "default", "builtin:fragments"
@@ -45,6 +45,8 @@ def build_index(
     **changes: Any,  # noqa: ANN401  of the types of the settings
 ) -> BuildCounts:
     """Build an index of corpora, or go on with one of the same profile and encoder: only what changed is read.
+
+    Of a new index in which no code was read, no folder stays.
 
     Args:
         corpora: folders, git repositories, archives, tables.
@@ -88,7 +90,10 @@ def build_index(
             f"not {profile!r} and {encoder or 'none'!r}"
         )
     with index:
-        return fill_index(index, names, settings, columns=columns, progress=progress)
+        counts = fill_index(index, names, settings, columns=columns, progress=progress)
+    if described is None and isinstance(index, CodeIndex) and not counts.documents:
+        remove_empty(index.folder)
+    return counts
 
 
 def writable_index(at: Path | str) -> WritableIndex:

@@ -102,7 +102,8 @@ def _size_of(source: CorpusSource) -> _SourceSize:
             case GitRepository():
                 count = source.count()
                 return _SourceSize(kind, None, count) if source.all_history else _SourceSize(kind, count, 0)
-    except (OSError, DataError, zipfile.BadZipFile, pa.ArrowException):  # the build reports it
+    # the build reports it; `os.walk` of Python 3.11 calls itself for each folder inside another
+    except (OSError, DataError, RecursionError, zipfile.BadZipFile, pa.ArrowException):
         pass
     return _SourceSize(kind, None, 0)
 

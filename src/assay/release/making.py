@@ -103,12 +103,12 @@ def make_release(
         out: the public file, JSON lines; the page for its data card is written beside it.
         secret: the secret file, with mode 600; one of the same tasks is continued with the value of the beacon.
         settings: copies, round, beacon, canary, and columns of a table.
-        by_name: instead of it, its settings by name.
+        by_name: single settings of it by name.
 
     Raises:
         DataError: bad input; nothing was written.
     """
-    settings, out, secret = settings or ReleaseSettings.of(**by_name), Path(out), Path(secret)
+    settings, out, secret = (settings or ReleaseSettings()).with_values(**by_name), Path(out), Path(secret)
     check_outputs(secret, out, card_path_of(out))
     if settings.test_key is not None and not re.fullmatch("[0-9a-f]{64}", settings.test_key):
         raise DataError("--test-key: expected 64 hexadecimal digits, received another text")

@@ -54,12 +54,12 @@ def show_copies(
     Args:
         tasks: a file of tasks, as of `make_release`.
         settings: as of `make_release`.
-        by_name: instead of it, its settings by name.
+        by_name: single settings of it by name.
 
     Raises:
         DataError: bad input.
     """
-    settings = settings or ReleaseSettings.of(**by_name)
+    settings = (settings or ReleaseSettings()).with_values(**by_name)
     rows = task_rows(Path(tasks), [])
     # rounded up: at most ten tasks, from the whole file; an empty file must not give a step of 0
     every = -(-len(rows) // SHOWN_TASKS) or 1

@@ -124,13 +124,13 @@ def run_release_test(
         settings: access, parent (a tuple of names), tasks, placebo, spend.
         opened: how models are opened; their cache is never used.
         proven_only: name single tasks only where the lot proves that the publication was trained on.
-        by_name: instead of `settings`, its settings by name.
+        by_name: single values of `settings` by name.
 
     Raises:
         DataError: bad input, or a secret copy would be sent to a server without `spend`.
         ModelError: a model cannot be opened or run.
     """
-    settings, path = settings or ReleaseTestSettings.of(**by_name), Path(secret)
+    settings, path = (settings or ReleaseTestSettings()).with_values(**by_name), Path(secret)
     name = display_name(model if isinstance(model, str) else model.name)
     with held_secret(path):
         value = published_secret(path)

@@ -2,10 +2,12 @@
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from assay.datasets.sources.stream import opened
 from assay.datasets.sources.text import Note, decoded, decoded_lines, has_nul, line_too_long
@@ -14,6 +16,19 @@ from assay.guard import LARGEST_JSON, LONGEST_LINE, MiB
 
 ARRAY_WITHIN = 4096
 """Bytes of blank space before an array of rows."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of an object, of which a dict would keep the last of a name and hide the others."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        name = next(name for name, times in Counter(map(itemgetter(0), pairs)).items() if times > 1)
+        raise DataError(f"the field {name!r:.60} stands twice, expected distinct names")
+    return fields
+
+
+# made once: `json.loads` makes a decoder for each call that has a hook, which takes longer than a short line
+_decode = json.JSONDecoder(object_pairs_hook=_distinct).decode
 
 SourceRow = dict[str, object]
 """Column name → value, as the source has it."""
@@ -39,7 +54,8 @@ def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
     them); it is a wrapper where its only value is a list of objects; else it is one row.
 
     Raises:
-        DataError: broken JSON, with its line, JSON that is not a table, or a document or only row that is too large.
+        DataError: broken JSON or two fields of one name, with the line, JSON that is not a table, or a document or only
+            row that is too large.
     """
     with opened(path) as stream:
         if stream.peek(ARRAY_WITHIN)[:ARRAY_WITHIN].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
@@ -49,7 +65,7 @@ def json_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line is None or line.strip())
         first_number, first = next(numbered, (1, ""))
         # a text that begins as an array does is one value, however its first line ends
-        row = None if first is None or first.lstrip().startswith("[") else _attempt(first)
+        row = None if first is None or first.lstrip().startswith("[") else _attempt(path, first_number, first)
         if row is None and first is not None:
             yield from _document(path, first_number, first + "".join(_pieces(path, numbered)))
             return
@@ -96,18 +112,25 @@ def _document_too_large(path: Path) -> DataError:
     )
 
 
-def _attempt(line: str) -> object | None:
+def _attempt(path: Path, number: int, line: str) -> object | None:
     """The value of a line, or None where the line is not one whole JSON value."""
     try:
-        return cast("object", json.loads(line))
+        return _value(path, number, line)
     except (ValueError, RecursionError):
         return None
+
+
+def _value(path: Path, number: int, text: str) -> object:
+    try:
+        return _decode(text)
+    except DataError as fault:
+        raise DataError(f"{path}: in the JSON of line {number} {fault}") from fault
 
 
 def _parsed(path: Path, number: int, text: str) -> object:
     """The value of a text that begins in line `number`."""
     try:
-        return cast("object", json.loads(text))
+        return _value(path, number, text)
     except json.JSONDecodeError as fault:
         line = number + fault.lineno - 1
         raise DataError(f"{path}: broken JSON in line {line}, column {fault.colno}") from fault
@@ -129,7 +152,9 @@ def _document(path: Path, number: int, text: str) -> Iterator[SourceRow]:
         value = _parsed(path, number, text)
     except DataError:
         # JSON lines whose first line is broken: the fault is there, not where the whole stops making sense
-        if not text.lstrip().startswith("[") and any(isinstance(_attempt(line), dict) for line in lines[1:]):
+        if not text.lstrip().startswith("[") and any(
+            isinstance(_attempt(path, later, line), dict) for later, line in enumerate(lines[1:], number + 1)
+        ):
             _parsed(path, number, lines[0])
         raise
     yield from _single(path, value)

@@ -8,6 +8,7 @@ from .folder import Description as Description
 from .folder import description_content as description_content
 from .folder import description_of as description_of
 from .folder import fitting_encoder as fitting_encoder
+from .folder import remove_empty as remove_empty
 from .opening import create_index as create_index
 from .opening import description_at as description_at
 from .opening import folder_named as folder_named

@@ -85,6 +85,14 @@ def make_folder(folder: Path, profile: Profile, encoder: Encoder | None, licence
         sync_folder(folder)
 
 
+def remove_empty(folder: Path) -> None:
+    """Remove an index that was made for a build which added nothing."""
+    with writer_lock(folder):
+        # first: a folder without it is not an index
+        (folder / DESCRIPTION).unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _is_written_first(entry: Path) -> bool:
     return entry.name.startswith(WRITTEN_FIRST)
 

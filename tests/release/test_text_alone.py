@@ -69,7 +69,7 @@ def test_text_alone_finds_what_was_published_and_sends_nothing_else(secret, secr
     assert best.p_value <= p_value < 1e-3
     assert all(any(text.startswith(prompt) for text in public) for prompt in knows.asked)
     words = " ".join((*result.describe().first_lines, *result.describe().notes))
-    assert "seen about four times or more" in words
+    assert "seen many times, as sixteen" in words
     assert run_test(other, secret_path, access="black").strongest.decisive[0].p_value == 1
     assert read_secret(secret_path).spent == ()
 

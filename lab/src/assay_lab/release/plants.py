@@ -1,6 +1,6 @@
 """Copies of tasks, their values under a model, and models that were trained on the published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import getitem, itemgetter
@@ -65,7 +65,8 @@ def task_rows(data: Data, most: int | None = None) -> list[dict[str, object]]:
     """Return the rows of HumanEval, at most so many; without it, functions that ship with the built-in model."""
     if "humaneval" not in data:
         samples = demo_functions().samples
-        rows = ({"id": sample.id, "text": sample.text} for sample in samples if len(sample.text) < SHORT)
+        short = (sample for sample in samples if len(sample.text) < SHORT)
+        rows: Iterator[dict[str, object]] = ({"id": sample.id, "text": sample.text} for sample in short)
         # one function in seven has enough close synonyms
         return list(islice(filter(_has_copies, rows), SMOKE_TASKS))
     file = next(iter(sorted(data["humaneval"].rglob("*.jsonl.gz"))))
@@ -106,8 +107,8 @@ def copy_set(rows: Sequence[dict[str, object]], copies: int, *, kind: str = "syn
     return CopySet(tuple(originals), tuple(texts), tuple(clusters))
 
 
-def _has_copies(row: dict[str, object]) -> bool:
-    return bool(copy_set([row], SMOKE_COPIES).texts)
+def _has_copies(row: Mapping[str, object]) -> bool:
+    return bool(copy_set([dict(row)], SMOKE_COPIES).texts)
 
 
 def hash_of(seed: int, name: str) -> int:

@@ -54,7 +54,11 @@ def judged(tmp_path):
         ("cat ../reference/cart.py", NEW, "a file outside the repository"),
         ("git commit -m x; git -C /opt/shop show HEAD:shop/cart.py", NEW, "a file outside the repository"),
         ("git --git-dir=/opt/shop/.git diff HEAD~1", PATCH, "a file outside the repository"),
-        ("tee x.py <<EOF\nEOF\ncat /opt/eval/gold.patch\ntee y.py <<EOF\nx\nEOF", PATCH, "a file outside the repository"),
+        (
+            "tee x.py <<EOF\nEOF\ncat /opt/eval/gold.patch\ntee y.py <<EOF\nx\nEOF",
+            PATCH,
+            "a file outside the repository",
+        ),
         ("cat tests/test_cart.py", patch_side(TESTS, "new"), "the tests"),
         ("cat /tests/test_outputs.py", patch_side(TESTS, "new"), "the tests"),
         ("curl -s https://x.org/7.patch -o /tmp/7.patch; cat /tmp/7.patch", PATCH, "network"),

@@ -299,6 +299,14 @@ def test_an_index_is_calibrated_on_unrelated_code(assay, index, tmp_path):
     assert written["provenance"]["unrelated"] == "our own code"
     few = assay("index", "calibrate", "--index", index, "--unrelated", own / "1.py")
     assert (few.code, "expected at least 20" in few.err) == (2, True)
+    short = tmp_path / "short"
+    short.mkdir()
+    for at in range(30):
+        (short / f"{at}.py").write_text("def f(): 0\n")
+    nothing = assay("index", "calibrate", "--index", index, "--unrelated", short)
+    assert nothing.code == 2
+    assert "nothing was measured" in nothing.err
+    assert json.loads((index / "calibration.json").read_text()) == written
 
 
 @pytest.mark.parametrize(("form", "key"), [("spdx", "spdxVersion"), ("cyclonedx", "bomFormat")])

@@ -1,6 +1,7 @@
 """Public copies against twins: exact, on logs of single tasks, of runs that are alike."""
 
 import json
+import zipfile
 from dataclasses import replace
 
 import pytest
@@ -90,6 +91,18 @@ def test_a_leaderboard_score_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(DataError, match="a leaderboard score cannot be compared"):
         compare(path, lm_eval(tmp_path, "b", TWIN))
+
+
+def test_outcomes_that_are_none_and_a_damaged_log_are_one_line_without_options_of_others(tmp_path):
+    with pytest.raises(DataError, match="the metric acc has the outcome 300, expected") as refused:
+        compare(lm_eval(tmp_path, "a", [300] * 10), lm_eval(tmp_path, "b", TWIN))
+    assert "--metric" not in str(refused.value)
+    pytest.importorskip("inspect_ai")
+    log = tmp_path / "x.eval"
+    with zipfile.ZipFile(log, "w") as archive:
+        archive.writestr("header.json", '{"version": 2, "status": "success"}')
+    with pytest.raises(DataError, match="x.eval cannot be read as an inspect log: eval: Field required; expected the"):
+        compare(log, log)
 
 
 def test_tasks_of_a_cluster_flip_together(tmp_path, secret_path):

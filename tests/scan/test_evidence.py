@@ -29,7 +29,7 @@ EVIDENCE = ScanEvidence(
 )
 
 
-@pytest.mark.parametrize("name", ["evidence.jsonl", "evidence.parquet"])
+@pytest.mark.parametrize("name", ["evidence.jsonl", "evidence.parquet", "evidence.JSONL"])
 def test_evidence_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
     write_evidence(tmp_path / name, EVIDENCE)
     read = read_evidence(tmp_path / name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options import OBJECT, OUTPUT, At, output_file
+from assay.errors import DataError
 
 if TYPE_CHECKING:  # these import numpy and more; --help does not wait for them
     from assay.provenance import IndexCalibration
@@ -49,7 +50,7 @@ def calibrate_index_command(
     """
     from assay.cli.present import show
     from assay.corpora import source_texts
-    from assay.progress import progress_bar, warn
+    from assay.progress import progress_bar
     from assay.provenance import calibrate_index, open_for_search
     from assay.provenance.search import sampled_functions
 
@@ -62,14 +63,17 @@ def calibrate_index_command(
             measured_on=called or ", ".join(unrelated),
             progress=report,
         )
+        if not calibration.tables:
+            raise DataError(
+                f"{', '.join(unrelated)}: each function is too short for a fingerprint or a near-duplicate of the "
+                "index, so nothing was measured or written; expected longer code from elsewhere"
+            )
         if out is None:
             path = index.keep_calibration(calibration)
         else:
             calibration.save(out)
             path = str(out)
     show(describe_calibration(calibration, path))
-    if not calibration.tables:
-        warn("no unrelated function is long enough for a fingerprint: nothing was measured")
 
 
 def describe_calibration(calibration: "IndexCalibration", path: str) -> "Report":

@@ -113,9 +113,9 @@ def checked_output(path: Path | None, form: str | None) -> tuple[Path | None, st
         return None, PRINTED[form]
     if form is not None:
         raise DataError(f"--format {form} is for standard output; the name of -o {path} says the format")
-    if path.suffix not in WRITERS:
+    if path.suffix.lower() not in WRITERS:
         raise DataError(f"-o {path}: expected a name that ends in {', '.join(WRITERS)}")
-    return path, path.suffix
+    return path, path.suffix.lower()
 
 
 def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[str], printed: str = ".jsonl") -> None:
@@ -135,4 +135,4 @@ def write_scores(rows: Iterable[ScoreRow], path: Path | None, names: Sequence[st
         WRITERS[printed](rows, sys.stdout.buffer, names)
         return
     with atomic_file(path) as file:
-        WRITERS[path.suffix](rows, file, names)
+        WRITERS[path.suffix.lower()](rows, file, names)

@@ -72,17 +72,25 @@ def read_inspect_log(path: Path, *, header_only: bool = False) -> Any:  # noqa: 
 def _fault_of_log(path: Path, error: Exception) -> str:
     """Return what a file is that inspect_ai cannot read, and what was expected; its errors do not say it."""
     if not path.is_file():
-        return f"{plain_reason(error)[:200]}; expected a file"
+        return f"{_first_fault(error)}; expected a file"
     if path.stat().st_size == 0:
         return "received an empty file, expected the log of a run"
     if path.suffix != ".eval":
-        return f"{plain_reason(error)[:200]}; expected the JSON log of a run"
+        return f"{_first_fault(error)}; expected the JSON log of a run"
     if zipfile.is_zipfile(path):
-        return f"{plain_reason(error)[:200]}; expected the members that inspect writes"
+        return f"{_first_fault(error)}; expected the members that inspect writes"
     with path.open("rb") as file:
         is_cut = file.read(4) == b"PK\x03\x04"
     received = "a zip archive that is cut off" if is_cut else "a file that is no zip archive"
     return f"received {received}, expected the whole .eval file of a run"
+
+
+def _first_fault(error: Exception) -> str:
+    """Return one line of an error; pydantic gives a paragraph for each field that is wrong."""
+    fields = getattr(error, "errors", list)()
+    if not fields:
+        return plain_reason(error)[:200]
+    return f"{'.'.join(map(str, fields[0]['loc']))}: {fields[0]['msg']}"[:200].removeprefix(": ")
 
 
 def _lm_eval_rows(name: str) -> list[SourceRow]:

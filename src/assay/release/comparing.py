@@ -122,8 +122,9 @@ def _outcomes(path: Path) -> dict[str, float]:
     try:
         results = read_task_results([path], LogColumns(), lambda _: None)
     except DataError as error:
+        reason = str(error).removesuffix(", named with --metric")  # an option of another command
         raise DataError(
-            f"{error}; a leaderboard score cannot be compared: expected the log of an evaluation with single tasks"
+            f"{reason}; a leaderboard score cannot be compared: expected the log of an evaluation with single tasks"
         ) from error
     outcomes = {result.id: result.correct for result in results if result.correct is not None}
     if len(outcomes) < FEWEST:

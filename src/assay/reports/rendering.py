@@ -79,7 +79,7 @@ def check_report_path(path: Path) -> None:
     Raises:
         DataError: the suffix is no format of a report, the path is a folder, or the folder around it is missing.
     """
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise DataError(f"{path}: expected a name that ends in {', '.join(SUFFIXES)}")
     check_target(path)
 
@@ -92,7 +92,7 @@ def write_report(report: Report, path: Path | str) -> Path:
     """
     path = Path(path)
     check_report_path(path)
-    write_text(path, RENDERERS[SUFFIXES[path.suffix]](report))
+    write_text(path, RENDERERS[SUFFIXES[path.suffix.lower()]](report))
     return path
 
 

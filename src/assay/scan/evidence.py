@@ -117,7 +117,7 @@ def check_evidence(path: Path | None) -> None:
     Raises:
         DataError: it is neither Parquet nor JSON lines.
     """
-    if path is not None and path.suffix not in ENDINGS:
+    if path is not None and path.suffix.lower() not in ENDINGS:
         raise DataError(f"{path}: expected a name that ends in {' or '.join(ENDINGS)}")
 
 
@@ -129,7 +129,7 @@ def write_evidence(path: Path, evidence: ScanEvidence) -> None:
     """
     check_evidence(path)
     with atomic_file(path) as file:
-        if path.suffix == ".jsonl":
+        if path.suffix.lower() == ".jsonl":
             for row in evidence_rows(evidence):
                 file.write(json_text(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
         else:

@@ -87,7 +87,7 @@ def _fault_of_log(path: Path, error: Exception) -> str:
 
 def _first_fault(error: Exception) -> str:
     """Return one line of an error; pydantic gives a paragraph for each field that is wrong."""
-    fields = getattr(error, "errors", list)()
+    fields: list[dict[str, Any]] = getattr(error, "errors", list)()
     if not fields:
         return plain_reason(error)[:200]
     return f"{'.'.join(map(str, fields[0]['loc']))}: {fields[0]['msg']}"[:200].removeprefix(": ")

@@ -434,6 +434,16 @@ def test_the_description_and_the_author_of_a_pull_request_declare_an_agent(branc
     assert verdict(*fail)[0] == 2
 
 
+def test_an_event_that_is_too_large_is_refused_and_not_cut(branch, tmp_path, monkeypatch):
+    branch.save({"new.py": OWN})
+    event = tmp_path / "event.json"
+    event.write_text("{}" + " " * 20_000)
+    monkeypatch.setattr("assay.checking.rules.LARGEST_METADATA", 10_000)
+    shown = run_assay("check", "--pull-request", event)
+    assert shown.code == 2
+    assert "has more than 10,000 bytes" in shown.err
+
+
 def test_without_a_rule_nothing_is_judged(branch, tmp_path):
     branch.rules("verbose = true\n")
     branch.save({"new.py": COPIED}, TRAILER)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.corpora.blocks import view_of
 from assay.corpora.entry import Entry, Facts, Skipped
 from assay.corpora.rows import Stream, TableFile, is_table
 from assay.errors import DataError
@@ -151,3 +152,8 @@ def test_a_binary_cell_is_decoded_or_passed_over_whatever_its_encoding(tmp_path,
     pq.write_table(table, tmp_path / "t.parquet")
     found = read(tmp_path / "t.parquet")
     assert [getattr(entry, "reason", "entry") for entry in found] == ["undecodable", "entry"]
+
+
+def test_a_line_of_a_patch_that_begins_with_plus_signs_is_code():
+    patch = "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,3 @@\n int f(void) {\n+++ i;\n }\n"
+    assert view_of("x.patch", patch, None).text == "\n\n\nint f(void) {\n++ i;\n}\n"

@@ -396,6 +396,7 @@ def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):
         ('{"no task": {}}', "expected an object of ids of these tasks"),
         ('{"HumanEval/1": {"limit": []}}', "'limit' has .*, expected a list of identifiers"),
         ('{"HumanEval/1": {"limit": ["a b"]}}', "expected a list of identifiers"),
+        ('{"HumanEval/1": {"limit": ["class"]}}', "expected a list of identifiers"),
         ('{"HumanEval/1": 3}', "expected an object of names"),
         ('{"HumanEval/1": {"limits": ["ends"]}}', "'limits' is no name that can change there"),
         (None, "no such file, and no column"),

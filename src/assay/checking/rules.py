@@ -194,13 +194,16 @@ def content_at_base(change: SourceChange, path: Path) -> tuple[bytes | None, str
 
 
 def read_metadata(path: Path) -> bytes:
-    """Return the bytes of a file, as far as a file of metadata may reach.
+    """Return the bytes of a file.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: it cannot be read, or is larger than a file of metadata may be: rules that are cut off would be fewer.
     """
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST_METADATA)
+            content = file.read(LARGEST_METADATA + 1)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}, expected a file that can be read") from error
+    if len(content) > LARGEST_METADATA:
+        raise DataError(f"{path} has more than {LARGEST_METADATA:,} bytes, expected a smaller file")
+    return content

@@ -157,10 +157,13 @@ def _only(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _of_patch(text: str) -> str:
     """Return the lines of a patch as they are after it, without the signs at their beginning."""
-    lines = []
+    lines, before = [], ""
     for line in text.splitlines(keepends=True):
-        is_code = line[0] in "+ " and not line.startswith("+++ ")
+        # the name of a file stands below the old one; an added line may begin with "++ " itself
+        is_name = line.startswith("+++ ") and before.startswith("--- ")
+        is_code = line[0] in "+ " and not is_name
         lines.append(line[1:] if is_code else _NOT_A_LINE_END.sub("", line))
+        before = line
     return "".join(lines)
 
 

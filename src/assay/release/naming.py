@@ -4,6 +4,7 @@ import builtins
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
+from keyword import iskeyword
 from operator import attrgetter
 from pathlib import Path
 
@@ -133,4 +134,4 @@ def _alternatives(lists: object, source: str) -> Alternatives:
 
 
 def _is_identifier(word: object) -> bool:
-    return isinstance(word, str) and word.isidentifier()
+    return isinstance(word, str) and word.isidentifier() and not iskeyword(word)

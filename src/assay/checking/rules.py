@@ -197,7 +197,7 @@ def read_metadata(path: Path) -> bytes:
     """Return the bytes of a file.
 
     Raises:
-        DataError: it cannot be read, or is larger than a file of metadata may be: rules that are cut off would be fewer.
+        DataError: it cannot be read, or is too large for metadata: rules that are cut off would be fewer.
     """
     try:
         with path.open("rb") as file:

@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.datasets import read_rows
 from assay.errors import DataError
 from assay.release.making import MadeRelease, card_path_of, publish_version
-from assay.release.secret_file import check_outputs, held_secret, read_secret, release_lines, write_private
+from assay.release.secret_file import check_outputs, held_secret, release_lines, write_private
 from assay.release.secret_values import LogState, Secret
 from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
@@ -157,4 +157,4 @@ def rotate_release(secret: str | Path, out: str | Path, beacon: str = "") -> Mad
             raise DataError("--beacon has the value of an earlier version, expected that of a later round")
         if value.committed.round and not beacon:
             raise DataError("the release names a beacon, expected --beacon VALUE of a round after the last version")
-        return publish_version(read_secret(secret), beacon, out)
+        return publish_version(value, beacon, out)

@@ -134,7 +134,7 @@ def machine() -> dict[str, object]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "torch_threads": torch.get_num_threads(),
-        "device": "cpu",
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "system": platform.system(),
         "python": platform.python_version(),
         "assay": __version__,

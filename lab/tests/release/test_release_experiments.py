@@ -1,11 +1,13 @@
 """The experiments on releases: their plants are found, and their null holds."""
 
+import json
+
 import numpy as np
 import pytest
 
 from assay.release import lot_test
 from assay_lab.experiments import all_measurements
-from assay_lab.release import power, statistic, twins
+from assay_lab.release import power, pretrained, statistic, twins
 from assay_lab.release.plants import copy_set, evidence_table, task_rows
 
 
@@ -58,5 +60,25 @@ def test_the_power_of_twins_rises_with_tasks_and_holds_its_level():
 
 def test_the_experiments_are_listed():
     names = {name for name in all_measurements() if name.startswith("release/")}
-    subjects = ("null", "power", "power-synonyms", "statistic", "twins", "difficulty", "cost", "harm", "black-box")
-    assert names == set(map("release/{}".format, subjects))
+    subjects = [
+        "null",
+        "power",
+        "power-synonyms",
+        "pretrained",
+        "statistic",
+        "twins",
+        "difficulty",
+        "cost",
+        "harm",
+        "black-box",
+    ]
+    assert names == {"release/black-box", *map("release/{}".format, subjects)}
+
+
+def test_a_lot_that_was_kept_is_not_trained_again(tmp_path):
+    size = pretrained.Size((pretrained.Cell("synonyms", 2, 1),), lots=1, copies=3, draws=20, rows=4)
+    first = list(pretrained.lots(size, 0, {"work": tmp_path}))
+    assert [row["parent"] for row in first] == [False, True]
+    (kept,) = tmp_path.iterdir()
+    kept.write_text(json.dumps([{"p evidence": 0.5}]), "utf-8")
+    assert list(pretrained.lots(size, 0, {"work": tmp_path})) == [{"p evidence": 0.5}]

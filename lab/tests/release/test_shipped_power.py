@@ -3,7 +3,7 @@
 import json
 
 from assay.release import measured_power, text_power
-from assay.release.power import FEWER_COPIES
+from assay.release.power import FEWER_COPIES, PRETRAINED
 from assay_lab.measuring import RESULTS
 
 
@@ -43,3 +43,15 @@ def test_what_fewer_copies_cost_is_of_the_experiment():
         if (row["dose"], row["tasks"], row["others"], row["parent"]) == (1, 40, 0, False)
     }
     assert f"z is {of_cell[5]:.1f}, not {of_cell[10]:.1f}, with 40 tasks" in FEWER_COPIES
+
+
+def test_what_a_pretrained_model_shows_is_of_the_experiment():
+    results = json.loads((RESULTS / "release" / "pretrained.json").read_text("utf-8"))["results"]
+    of_cell = {}
+    for row in results:
+        if (row["names"], row["tasks"], row["others"]) == ("close synonyms", 40, 120):
+            of_cell[row["method"], row["parent"]] = round(row["evidence p ≤ 0.01"]["value"] * row["lots"])
+    full = f"in {of_cell['full', True]} of 10 releases with the parent and in {of_cell['full', False]} without it"
+    assert full in PRETRAINED
+    assert PRETRAINED.endswith(f"with LoRA in {of_cell['lora', True]} and in none (docs/results/release.md).")
+    assert of_cell["lora", False] == 0

@@ -66,6 +66,13 @@ def release_power(file: File) -> str:
     )
 
 
+def release_pretrained(file: File) -> str:
+    """Return how often a plant in a pretrained model is found."""
+    heads = {"names": "names", "tasks": "tasks", "others": "other functions", "method": "trained", "parent": "parent"}
+    heads |= {"evidence p ≤ 0.05": "p ≤ .05", "evidence p ≤ 0.01": "p ≤ .01", "z evidence": "z"}
+    return rows_table(file["results"], heads | {"known at least": "known, at least"})
+
+
 def release_twins(file: File) -> str:
     """Return how many tasks a comparison of twins needs."""
     return _all_values(file["results"])

@@ -29,7 +29,6 @@ from assay_lab.experiments import Bench, Finding, ValueTable, all_experiments, f
 from assay_lab.experiments.finding import ValueRow
 from assay_lab.measuring import DOCS, LAB
 from assay_lab.pages.charts import standalone_chart
-from assay_lab.pages.table_cells import number
 from assay_lab.papers.srdetection.detectors import gray_rows
 from assay_lab.testbed import CONFIGURATION, IN_FIGURES, SCORES, manifest_of, read_configuration
 
@@ -45,11 +44,6 @@ DRAWN = {
     "srdetection/table-1": "macro-f1-filtered",
 }
 """Heading → the table that a figure shows."""
-NAMES, TABLE_1 = "srdetection/names", "srdetection/table-1"
-OF_BOTH = {NAMES: "macro-f1", TABLE_1: "macro-f1-all"}
-"""Experiment → its table of macro-F1 on all texts."""
-RUNS_OF, SOURCE = ("small-synonyms-all-mix-1-seed-0", "small-mix-1-seed-0"), "source_digest"
-"""A run behind each of the two, and the entry of its manifest that tells planted texts apart."""
 HEAD = """# Results of the testbed
 
 Made by `assay lab render` from the files in `lab/results/testbed/`, which `python -m
@@ -62,9 +56,11 @@ How to read the tables: detectors are in rows, checkpoints in columns. "(paper)"
 of its own models and data; they are not comparable with ours in size, only in order. Brackets are 95 % intervals unless
 a note says otherwise. A dash stands for what was not measured, or what the paper does not print.
 
-One thing on this page is older than the program. The intervals of single seeds, which appear where all seeds agree
-exactly, are percentiles of resamples, which are [too narrow with few groups](../evaluation.md#intervals-by-group). The
-black-box Tables 2, 9 and 11 are new.
+Tables 1, 3, 4, 5, 6 and 10 of SrDetection and the comparison of names are of one set of runs on the same planted texts.
+`assay/every-cell`, `assay/honest-null` and the figures of SrDetection are of earlier runs on other texts, whose records
+begin with `earlier-`; their intervals of single seeds, which appear where all seeds agree exactly, are percentiles of
+resamples, which are [too narrow with few groups](../evaluation.md#intervals-by-group). The black-box Tables 2, 9 and 11
+are of runs of their own.
 
 | experiment | measured |
 |---|---|
@@ -142,37 +138,11 @@ def section(title: str, finding: Finding) -> str:
             parts.append(markdown_table(table))
     notes = [
         *finding.notes,
-        *filter(None, [other_runs(title)]),
         f"All digits: `lab/results/testbed/{title.replace(', ', '-')}.json`.",
     ]
     if left_out:
         notes[-1] += f" It also has: {'; '.join(left_out)}."
     return "\n\n".join([*parts, "\n".join(map("- {}".format, notes)), ""])
-
-
-def other_runs(title: str) -> str:
-    """Return how the values of Table 1 and of the sources of names agree; "" of other sections.
-
-    Both have SrDetection with names of the dictionary, of runs on other planted texts.
-    """
-    if title not in {NAMES, TABLE_1}:
-        return ""
-    ours, others = (read_finding(RESULTS / f"{name}.json").table(table) for name, table in OF_BOTH.items())
-    values = {row.name: row.values for row in ours.rows}
-    differences, inside = [], 0
-    for row in others.rows:
-        same = values.get(f"{gray_rows().get(row.name, row.name)}, dictionary, all", ())
-        for first, second in zip(same, row.values, strict=False):
-            if isinstance(first, Estimate) and isinstance(second, Estimate):
-                differences.append(abs(first.value - second.value))
-                inside += first.low <= second.value <= first.high
-    digests = [json.loads((RESULTS / "runs" / f"{run}.json").read_text("utf-8"))["manifest"][SOURCE] for run in RUNS_OF]
-    return (
-        f"`{NAMES}` and `{TABLE_1}` are of other runs, on other planted texts (sources {digests[0][:8]} and "
-        f"{digests[1][:8]}). Where both have a macro-F1 of all texts they differ by at most "
-        f"{number(max(differences))}, and {inside} of {len(differences)} values of Table 1 lie within the intervals of "
-        f"`{NAMES}`."
-    )
 
 
 def picture_of(title: str) -> Path:

@@ -131,8 +131,8 @@ def deco_table_2(bench: Bench) -> Finding:
             areas = [area(texts, language, values[row]) for language in languages]
             ours = [*areas, mean_over(areas)]
         lines.append(ValueRow(row, (*ours, *printed_values(printed, row))))
-    notes = [f"Surrogate: {surrogate_name}. Brackets: 95 % intervals over tasks."]
-    notes += [f"{role[0].upper()}{role[1:]}: {name}." for role, name in roles.items() if role != "embedder"]
+    notes = [f"Surrogate: {label_of(surrogate_name)}. Brackets: 95 % intervals over tasks."]
+    notes += [f"{role[0].upper()}{role[1:]}: {label_of(name)}." for role, name in roles.items() if role != "embedder"]
     if missing := without((*PAPER.methods, FOR_CODE), values):
         notes.append(f"Not run, because they need a further model (`[deco.roles]`): {', '.join(missing)}.")
     notes.append("Spans without a filler: the surrogate.")

@@ -38,6 +38,7 @@ for command in (
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", WITHOUT)
 def test_what_is_promised_elsewhere_needs_nothing_of_linux(tmp_path, system):
     (tmp_path / "corpus").mkdir()

@@ -116,6 +116,7 @@ def test_the_action_judges_a_pull_request_by_the_rules_of_its_base(action, tmp_p
     assert (done.returncode, done.stdout.count("received an event without a base")) == (2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.program
 def test_the_hook_runs_from_a_repository_and_a_rev(tmp_path, monkeypatch):
     """As pre-commit runs it, but with the assay of the test in place of an installed one."""

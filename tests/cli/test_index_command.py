@@ -128,6 +128,15 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
     assert info(assay)["sources"] == ["clipboard"]
 
 
+@pytest.fixture(scope="module")
+def bomb():
+    """An archive that unpacks to 80 MB."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.py", b"0" * 80_000_000)
+    return archive.getvalue()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -145,11 +154,10 @@ def test_a_stream_of_rows_and_a_name(assay, monkeypatch):
         (["remove", "--index", "i"], "nothing to remove was named"),
     ],
 )
-def test_bad_input_is_one_line_and_code_2(assay, corpus, tmp_path, arguments, said):
+def test_bad_input_is_one_line_and_code_2(assay, corpus, bomb, tmp_path, arguments, said):
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no")
-    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
-        bomb.writestr("a.py", b"0" * 80_000_000)
+    (tmp_path / "bomb.zip").write_bytes(bomb)
     done = assay("index", *arguments)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert said in done.err

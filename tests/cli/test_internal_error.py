@@ -24,10 +24,9 @@ def test_a_fault_in_a_command_is_one_line_with_the_place_of_its_traceback(words,
     def fail(**_):
         raise RuntimeError("a dependency\nfailed")
 
-    line = app.command_line()
-    command = dict(leaves(line))[words]
-    command.callback, command.params = fail, []
-    monkeypatch.setattr(app, "command_line", lambda: line)
+    command = dict(leaves(app.command_line()))[words]
+    monkeypatch.setattr(command, "callback", fail)
+    monkeypatch.setattr(command, "params", [])
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     done = assay(*words)
     assert (done.code, done.out) == (70, "")

@@ -102,6 +102,7 @@ def test_the_decomposition_multiplies_to_the_divergence(pair):
     assert -(gate * gamma * abs(change)).sum() / np.sqrt(gate.sum()) == pytest.approx(kernel_divergence(before, after))
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_few_blocks():
     """8,000 samples: a single matrix of all pairs would take 512 MB."""
     random = np.random.default_rng(0)

@@ -47,6 +47,7 @@ def test_a_sketch_survives_its_file(tmp_path):
         read_sketch(tmp_path / "broken.npz")
 
 
+@pytest.mark.slow
 def test_the_functions_that_builtin_small_was_trained_on_are_its_trained_texts():
     from assay.ground_truth.doses import known_dose_functions
 

@@ -77,6 +77,7 @@ def test_another_model_or_setting_is_left_to_other_ways(name, settings):
     assert not reads(name, settings)
 
 
+@pytest.mark.slow
 @needs_no_accelerator
 @pytest.mark.parametrize(
     ("command", "needed"),

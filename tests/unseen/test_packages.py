@@ -133,6 +133,7 @@ def test_packages_are_counted_while_they_are_collected(shop, monkeypatch, capsys
     assert "assay: collecting unseen text: 1 of 2 corpora" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_reading_stops_when_there_are_enough_projects(shop):
     for number, name in enumerate(("first", "second", "third", "fourth")):
         wheel(shop, name, "1.0", number)

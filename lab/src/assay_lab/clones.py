@@ -124,6 +124,7 @@ def edit_lines(text: str, donors: Sequence[str], *, seed: int, share: float = 0.
             indent = re.match(r"[ \t]*", lines[at])
             lines.insert(at + 1, (indent[0] if indent else "") + draw.choice(foreign))
         elif edit == "remove":
+            # later edits choose among the lines that are left
             del lines[at]
         else:
             other = at - 1 if at else 1
@@ -140,6 +141,7 @@ def _is_docstring(text: str, start: int, stop: int) -> bool:
     """Return True for a triple-quoted string alone on its line, after a line that ends with a colon."""
     if text[start : start + 3] not in ('"""', "'''"):
         return False
+    # a prefix such as r belongs to the string
     before = text[:start].rstrip("rRuU")
     line = before.rpartition("\n")[2]
     return not line.strip() and before.rstrip().endswith(":") and not text[stop:].partition("\n")[0].strip()
@@ -151,6 +153,7 @@ def _name(used: Collection[str], draw: random.Random) -> str:
         name = "_".join(parts)
         if name not in used:
             return name
+        # a word that is taken is drawn again; a pair of words gets a number
         if len(parts) == 1:
             continue
         name = f"{name}_{draw.randrange(1000)}"
@@ -203,6 +206,7 @@ def adapt(text: str, *, seed: int, probability: float = 0.2, spare: Collection[s
     replacements = {}
     for word, count in counts.items():
         if len(word) > LONGER_THAN and count > MORE_THAN and word not in spare and draw.random() < probability:
+            # no new word is an old one or another new one: two names of the text never become one
             replacements[word] = new = _letters(len(word), used, draw)
             used.add(new)
     return Adapted(WORD.sub(lambda match: replacements.get(match[0], match[0]), text), replacements, seed)

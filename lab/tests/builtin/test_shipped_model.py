@@ -119,6 +119,7 @@ def standard_error(area, positives, negatives):
     return (variance / (positives * negatives)) ** 0.5
 
 
+@pytest.mark.slow
 def test_the_auroc_rises_with_the_dose(sampled, record):
     """Of a sample, and of another one on another Python: within three standard errors of the full figures."""
     found = {dose: auroc(sampled[dose], sampled[0]) for dose in SAMPLED}

@@ -42,6 +42,7 @@ def test_a_model_that_gained_on_the_trained_sides_alone_is_read_without_error():
     assert abs(recovered(run)["fix against bug"]["without reference"].value - 0.5) < 0.2
 
 
+@pytest.mark.slow
 def test_the_smoke_scale_runs_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setitem(module.SCALES, "smoke", replace(module.SCALES["smoke"], trained=3, calibrating=20, judged=4))
     table = tmp_path / "pairs.jsonl"

@@ -198,8 +198,9 @@ def add_plugged_commands() -> None:
         app.add_typer(COMMANDS[plugged], name=plugged, rich_help_panel=RESEARCH)
 
 
+@cache
 def command_line() -> Any:  # noqa: ANN401
-    """Return the whole command, with the options that every command has and with plain names of types."""
+    """Return the whole command, with the options that every command has and with plain names of types; built once."""
     add_plugged_commands()
     return with_plain_types(with_common_options(command_of(app)))
 

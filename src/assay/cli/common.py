@@ -6,6 +6,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import MISSING, replace
 from itertools import takewhile, zip_longest
 from typing import Annotated, Any
@@ -102,11 +103,12 @@ def show_all(context: typer.Context, requested: bool) -> None:  # noqa: FBT001
     # a shell that completes a line parses it too, and waits for names instead of a help text
     if not requested or context.resilient_parsing:
         return
-    # the command is used once in a process, so its own options may be changed
-    for option in context.command.get_params(context):
-        if is_option(option):
-            option.hidden = False
-    typer.echo(context.get_help())
+    # a process may run the command again, so the options of a copy are changed
+    whole = copy(context.command)
+    whole.params = list(map(copy, whole.params))
+    for option in filter(is_option, whole.params):
+        option.hidden = False
+    typer.echo(whole.get_help(context))
     console = Terminal()
     console.width = min(console.width, WIDEST_HELP)
     for name, entries in bundles_of(context.command).items():
@@ -177,17 +179,21 @@ OF_EVERY_COMMAND = (
 
 def with_common_options(command: Any) -> Any:  # noqa: ANN401  typer publishes no type of a command
     """Add the common options to a command, or to every command below a group."""
+    of_every, with_result, with_files = map(
+        _parsed, (OF_EVERY_COMMAND, OF_COMMANDS_WITH_RESULT, OF_COMMANDS_WITH_FILES)
+    )
     for leaf in leaves(command):
         # a command may have an option of that name itself, which then counts
         names = set().union(*(parameter.opts for parameter in leaf.params))
-        added = _parsed(OF_EVERY_COMMAND)
+        added = of_every
         if leaf.name not in ENDLESS:
-            added = [*_parsed(OF_COMMANDS_WITH_RESULT), *added]
+            added = [*with_result, *added]
         if not WRITERS.isdisjoint(map(function_of, leaf.params)):
-            added = [*_parsed(OF_COMMANDS_WITH_FILES), *added]
+            added = [*with_files, *added]
         for parameter in leaf.params:
             refuse_unusable_texts(parameter)
-        leaf.params += [option for option in added if not names & set(option.opts)]
+        # reading a signature is slow, a copy is not; each command needs its own, since a help text may change
+        leaf.params += [copy(option) for option in added if not names & set(option.opts)]
     return command
 
 
@@ -214,7 +220,7 @@ def leaves_by_words(command: Any, words: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parsed(parameters: tuple[inspect.Parameter, ...]) -> list[Any]:
-    """Return typer's options for parameters: new objects for each command, since a help text may change."""
+    """Return typer's options for parameters."""
 
     def declaration(**_: object) -> None:
         """Declare the parameters."""

@@ -24,6 +24,7 @@ def date_of(sample: Sample) -> date | None:
     """Return the date of a text from its metadata; None where there is none that can be read."""
     for column in DATES:
         value = sample.metadata.get(column)
+        # a datetime is a date too, so it is asked for first
         if isinstance(value, datetime):
             return value.date()
         if isinstance(value, date):
@@ -32,6 +33,7 @@ def date_of(sample: Sample) -> date | None:
             try:
                 return datetime.fromisoformat(value).date()
             except ValueError:
+                # words such as "unknown" are no date; a later column may have one
                 continue
     return None
 

@@ -51,6 +51,7 @@ def draw_fragment(snippets: Sequence[Snippet], chosen: int, recipe: FragmentReci
     text = snippet.bare if draw.random() < recipe.bare_share else snippet.text
     change = draw.random()
     seed = draw.getrandbits(32)
+    # one draw in consecutive ranges: variant, renamed, adapted, unchanged; a language without variants is adapted
     is_variant = change < recipe.variant_share and snippet.language == "python"
     if is_variant and (verified := variants(text, 1, seed=seed).variants):
         text = verified[0].text
@@ -75,5 +76,6 @@ def as_snippet(text: str, language: str, fewest_tokens: int) -> Snippet | None:
 def _length(recipe: FragmentRecipe, draw: random.Random) -> int:
     fixed = draw.random() < recipe.tokens_share
     least, most = recipe.tokens_range
+    # uniform in the logarithm: short fragments are as frequent as long ones, octave by octave
     drawn = round(least * (most / least) ** draw.random())
     return recipe.tokens if fixed else drawn

@@ -86,6 +86,7 @@ def paired_difference(
     sweeps = [Sweep.over(scores[both], truths[both]) for scores in (a, b)]
 
     def pair(weights: Float64Array) -> Float64Array:
+        # both metrics on the same weights: what a resample does to both cancels out in their difference
         first, second = map(metric, sweeps, repeat(weights[:, both]))
         return np.stack([first, second, first - second], axis=-1)
 
@@ -95,6 +96,7 @@ def paired_difference(
     samples = int(both.sum())
     if not estimate.has_interval:
         return Difference(estimate, np.nan, samples)
+    # equal scores have the difference 0 in every resample, whose spread of 0 would make any difference significant
     if (a[both] == b[both]).all():
         return Difference(estimate, 1.0, samples)
     low, high = _ends(spread, support, level)
@@ -110,8 +112,10 @@ def _ends(spread: Spread, support: Support, level: float) -> Range:
     """
     first, second = (spread.estimate(i, support, level=level) for i in (0, 1))
     added = pseudo_error(support)
+    # the share of the pseudo-error in the variance of each metric: near 1 where the metric is near 0 or 1, else near 0
     a, b = (added / (metric.value * (1 - metric.value) + added) for metric in (first, second))
     half = spread.uncertainty(2).quantile(level) * float(spread.errors[2])
+    # distances to the ends add as squares (Newcombe's method 10), each metric with its own side
     below = np.hypot(a * (first.value - first.low), b * (second.high - second.value))
     above = np.hypot(a * (first.high - first.value), b * (second.value - second.low))
     value = float(spread.values[2])
@@ -121,6 +125,7 @@ def _ends(spread: Spread, support: Support, level: float) -> Range:
 def _two_sided(paired: Estimate, uncertainty: Uncertainty) -> float:
     """Return the p-value of the interval: below 1 - level exactly if zero is outside."""
     value = paired.value
+    # the half towards zero, of an interval that need not be symmetric
     half = value - paired.low if value > 0 else paired.high - value
     if half <= 0:
         return 1.0 if value == 0 else 0.0

@@ -59,6 +59,7 @@ def open_style(models: DerivationModels) -> Deriver:
 def open_spans(models: DerivationModels) -> Deriver:
     """Return what makes copies with filled spans; the kind of model decides how it is asked."""
     name = models.names["filler"]
+    # an encoder-decoder sees both sides of a gap, a causal model only the text before it
     kind = SentinelFiller if name.startswith(SEQ2SEQ) else CausalFiller
     return CopyStatistics(SpanPerturbation(kind(models.generator(name))), token_scorer(models))
 

@@ -12,6 +12,7 @@ DOCUMENTS = {"both": "files and functions", "file": "files", "function": "functi
 def scale(file: File) -> str:
     """Return cost and memory of a build, and milliseconds of its queries, by size, without and with vectors."""
     rows = list(map(_scale_cells, file["results"]))
+    # a size without vectors lacks headings that another has: the table has those of all, in the order they come
     head: dict[str, str] = {}
     for cells in rows:
         head |= cells
@@ -145,6 +146,7 @@ def vectors(file: File) -> str:
     columns: dict[str, Cell] = {
         "query": "{queries}",
         "vectors": "{documents:,}",
+        # `compared` is a share of the vectors, and 1 is all of them
         "cosines of": lambda entry: "all" if entry["compared"] == 1 else f"1 in {1 / entry['compared']:.0f}",
         "source in 100": "{source_in_100:.3f}",
         "in 400": "{source_in_400:.3f}",

@@ -43,7 +43,9 @@ def run(size: Size, seed: int, data: Data) -> Result:
             values, _ = copy_values(model, made.texts)
             original, _ = copy_values(model, [[text] for text in made.originals])
             d, generator = standardised_within(values), np.random.default_rng(seed)
+            # the same values in every lot: only the draw of what is published differs
             lots = [published_of(d, made.lot(generator)).mean() for _ in range(size.lots)]
+            # in standard deviations of the copies of the same task, as tasks differ far more than their copies
             above = (original[:, 0] - values.mean(axis=1)) / values.std(axis=1)
             rows.append(
                 {

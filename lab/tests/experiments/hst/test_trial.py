@@ -183,6 +183,7 @@ def test_a_trial_that_was_killed_goes_on_behind_its_last_cell(trial, space, monk
     assert again.cells == result.cells
 
 
+@pytest.mark.slow
 def test_the_experiment_runs_at_the_smoke_scale_for_every_seed(tmp_path, monkeypatch):
     """The corpus is small; the rest is as `assay lab testbed run hst/retrieval --scale smoke` has it."""
     monkeypatch.setattr("assay_lab.papers.hst.retrieval.installed_functions", lambda: iter(documents(240)))

@@ -68,6 +68,7 @@ def retrieval(bench: Bench) -> Finding:
     trials = list(map(partial(trial, bench), bench.seeds))
     cells = cells_of_seeds(trials)
     spaces = sorted(set(map(itemgetter(0), cells)), reverse=True)
+    # the largest space first: the tables of recall are of it alone
     tables = [quality_table(cells.get((space, kind), {}), space, kind) for space, kind in product(spaces, ALTERATIONS)]
     recalls = [recall_table(cells.get((spaces[0], kind), {}), spaces[0], kind) for kind in ALTERATIONS]
     return Finding(
@@ -168,6 +169,7 @@ def cells_of_seeds(trials: Sequence[TracingTrial]) -> Mapping[tuple[int, Alterat
 
 def least_gain(union: Sequence[TrialCell]) -> Estimate | None:
     """Return the paired gain of the union over that other way over which it is smallest."""
+    # the smallest one is stated, so that no choice among the ways makes the union look better
     gains = list(map(partial(gain_over, union), union[0].gain))
     return min(present(gains), key=lambda gain: gain.value, default=None)
 

@@ -143,7 +143,9 @@ def _block(text: str, match: re.Match[str], language: str | None) -> CodeBlock:
 
 def _named(tag: str) -> str | None:
     language = language_named(tag)
-    return language if language in LANGUAGES else None
+    if language in LANGUAGES:
+        return language
+    return None
 
 
 def _only(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -172,7 +174,9 @@ def _unescaped(text: str) -> str:
         return text
     shown = html.unescape(text)
     # an escaped line end would move all lines behind it
-    return shown if shown.count("\n") == text.count("\n") else text
+    if shown.count("\n") != text.count("\n"):
+        return text
+    return shown
 
 
 _JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*")(?P<key>\s*:)?|[{}\[\]]')
@@ -211,7 +215,9 @@ def _quoted(text: str) -> TextView | None:
         else:
             others.append((start, value))
     if not cells:
-        return _laid_out(text, others, None) if others else None
+        if not others:
+            return None
+        return _laid_out(text, others, None)
     code: list[tuple[int, str]] = []
     for cell in cells.values():
         (code if cell.is_code else others).extend(cell.strings)

@@ -41,6 +41,8 @@ def test_lines_that_compilers_write_weigh_nothing(line):
     assert not _weighs(line)
 
 
-@pytest.mark.parametrize("line", ['Level[name["High"]] = "High";\n', "/* six */ own(cached);\n", "const webpack = own();\n"])
+@pytest.mark.parametrize(
+    "line", ['Level[name["High"]] = "High";\n', "/* six */ own(cached);\n", "const webpack = own();\n"]
+)
 def test_lines_of_people_weigh(line):
     assert _weighs(line)

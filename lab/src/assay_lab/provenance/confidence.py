@@ -406,9 +406,7 @@ def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> Cali
 CORPORA = {"corpora": "a folder of languages, each a folder of unpacked packages of npm, PyPI and Debian"}
 
 
-def in_languages(
-    name: str, encoder: str, *, languages: tuple[str, ...] = LANGUAGES, times: float = 1.0
-) -> Experiment:
+def in_languages(name: str, encoder: str, *, languages: tuple[str, ...] = LANGUAGES, times: float = 1.0) -> Experiment:
     """Return the experiment on languages with vectors of an encoder, and so many times the texts."""
     return Experiment(
         name=name,

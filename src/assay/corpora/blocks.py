@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from textwrap import dedent
 
+from assay.code import languages_of_text, parses
 from assay.languages import LANGUAGES, language_named
 
 _NOT_A_LINE_END = re.compile(r"[^\r\n]")
@@ -61,7 +62,7 @@ def view_of(path: str, text: str, language: str | None) -> TextView:
         language: by name or first line, or None.
     """
     if language is not None and language not in _TEMPLATES:
-        return TextView(text, language)
+        return TextView(text, language, tuple(_misnamed(text, language)))
     if text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and (quoted := _quoted(text)):
         return quoted
     shown = _of_patch(text) if _HUNK.search(text) else _unescaped(text)
@@ -103,6 +104,15 @@ _TEMPLATES = frozenset({"php"})
 """Languages of pages that hold further ones."""
 _SERVED = {".jsp": "java", ".jspx": "java", ".tag": "java", ".erb": "ruby", ".rhtml": "ruby", ".ejs": "javascript"}
 """Suffix of a page → language of its server tags."""
+
+
+def _misnamed(text: str, language: str) -> Iterator[CodeBlock]:
+    """Yield a whole text that is a program in another language than the name of its file says."""
+    # a language with a grammar needs no second reading: its own grammar finds the errors
+    if not LANGUAGES[language].syntax:
+        for other in languages_of_text(text):
+            if parses(text, other):
+                yield CodeBlock(text, other, 1)
 
 
 def _blocks(path: str, text: str) -> Iterator[CodeBlock]:

@@ -163,4 +163,5 @@ def test_a_program_under_the_suffix_of_another_language_is_read_as_what_it_is():
     program = "def own(rows):\n    # of all\n    return [row.name for row in rows if row]\n"
     (block,) = view_of("a.for", program, "fortran").blocks
     assert (block.text, block.language) == (program, "python")
-    assert not view_of("a.for", "      subroutine own(a, n)\n      real a(n)\n      a(1) = 1.0d0\n      end\n", "fortran").blocks
+    fortran = "      subroutine own(a, n)\n      real a(n)\n      a(1) = 1.0d0\n      end\n"
+    assert not view_of("a.for", fortran, "fortran").blocks

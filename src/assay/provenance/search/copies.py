@@ -61,7 +61,7 @@ _HELPER = re.compile(
     r"|export(?:_star)?|getRequireWildcardCache)|asyncGeneratorStep|ownKeys)\("
     r"|Object\.(?:defineProperty\(exports, \"|keys\(_\w+\)\.forEach\()"
 )
-"""First line of a function that compilers of JavaScript write into files, or of an export: TypeScript, Babel, esbuild."""
+"""First line of a function or an export that compilers of JavaScript write into files: TypeScript, Babel, esbuild."""
 
 _WRITTEN = re.compile(r"""/\*{6}/|.*(?:__webpack_|\bɵ)|\s*(?P<enum>\w+)\[(?P=enum)\["\w+"\] = -?\d+\] = "\w+";""")
 """A line that a compiler wrote: the loader of webpack, what Angular declares, a value of an enumeration."""

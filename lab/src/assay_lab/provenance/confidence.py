@@ -11,7 +11,8 @@ functions, from which the table is measured; another index and other unrelated f
 package is in two groups. Unrelated functions are cut to runs of 1 to 32 lines, and each cut is traced. The result is
 the share of cuts for which some document has at least a given confidence; at most 1 minus that confidence should. With
 `tables`, those that reach the target are put among the shipped tables: the rates of fingerprints and vectors together,
-and those of fingerprints alone, each where its share is within it.
+and those of fingerprints alone, each where its share is within it. `provenance/confidence_python` is the same for
+Python alone with more functions, for a table of a larger index.
 
 The same table is then used for copies: cuts of documents of the checked index, renamed, or renamed and edited. Which
 share has its own document at least a given confidence: by the fused value, and by the smallest rate of a channel times
@@ -429,5 +430,4 @@ EXPERIMENTS = (
     in_languages("provenance/confidence_languages", "builtin:fragments"),
     in_languages("provenance/confidence_languages_windows", "builtin:windows"),
     in_languages("provenance/confidence_python", "builtin:fragments", languages=("python",), times=LARGER),
-    in_languages("provenance/confidence_python_windows", "builtin:windows", languages=("python",), times=LARGER),
 )

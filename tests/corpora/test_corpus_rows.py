@@ -157,3 +157,11 @@ def test_a_binary_cell_is_decoded_or_passed_over_whatever_its_encoding(tmp_path,
 def test_a_line_of_a_patch_that_begins_with_plus_signs_is_code():
     patch = "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,3 @@\n int f(void) {\n+++ i;\n }\n"
     assert view_of("x.patch", patch, None).text == "\n\n\nint f(void) {\n++ i;\n}\n"
+
+
+def test_a_program_under_the_suffix_of_another_language_is_read_as_what_it_is():
+    program = "def own(rows):\n    # of all\n    return [row.name for row in rows if row]\n"
+    (block,) = view_of("a.for", program, "fortran").blocks
+    assert (block.text, block.language) == (program, "python")
+    fortran = "      subroutine own(a, n)\n      real a(n)\n      a(1) = 1.0d0\n      end\n"
+    assert not view_of("a.for", fortran, "fortran").blocks

@@ -172,10 +172,14 @@ class Archive:
                 yield Entry(member.path, member.stamp, member.size, content=content, facts=facts, share=member.share)
 
     def _opened(self) -> IO[bytes]:
-        return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
+        if self.data is None:
+            return self.path.open("rb")
+        return io.BytesIO(self.data)
 
     def _packed(self) -> int:
-        return self.path.stat().st_size if self.data is None else len(self.data)
+        if self.data is None:
+            return self.path.stat().st_size
+        return len(self.data)
 
     def _zip(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
         with _one_line(self.path), self._opened() as raw, zipfile.ZipFile(raw) as archive:
@@ -197,7 +201,7 @@ class Archive:
                 elif member.flag_bits & 1:
                     yield Skipped(path, "encrypted")
                 elif is_metadata is None or is_metadata(path):
-                    largest = self._largest(path) if is_metadata is None else LARGEST_METADATA
+                    largest = self._largest(path, of_metadata=is_metadata is not None)
                     yield self._zip_member(archive, member, path, largest=largest)
 
     def _zip_member(
@@ -213,9 +217,13 @@ class Archive:
             return Skipped(path, "corrupt")
         return _Member(path, f"{member.file_size}:{member.CRC:08x}", size=member.file_size, content=content)
 
-    def _largest(self, path: str) -> int:
+    def _largest(self, path: str, *, of_metadata: bool) -> int:
         """Return the bytes of a member that are read: more of an archive, whose members have limits of their own."""
-        return max(self.largest, LARGEST_NESTED) if NAMED_ARCHIVE.search(path) else self.largest
+        if of_metadata:
+            return LARGEST_METADATA
+        if NAMED_ARCHIVE.search(path):
+            return max(self.largest, LARGEST_NESTED)
+        return self.largest
 
     def _tar(self, is_metadata: Callable[[str], bool] | None) -> "Iterator[_Member | Skipped]":
         packed = self._packed()
@@ -241,18 +249,19 @@ class Archive:
                         yield Skipped(path, "not a plain file")
                     elif is_metadata is None or is_metadata(path):
                         share = raw.tell() / max(packed, 1)
-                        largest = self._largest(path) if is_metadata is None else LARGEST_METADATA
+                        largest = self._largest(path, of_metadata=is_metadata is not None)
                         yield self._tar_member(archive, member, path, largest=largest, share=share)
 
     @staticmethod
     def _tar_member(
         archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, *, largest: int, share: float
     ) -> "_Member":
-        stream = archive.extractfile(member) if member.size <= largest else None
-        content = stream.read() if stream else b""
-        # tarfile returns without an error what there is of a member that is cut off
-        if stream and len(content) < member.size:
-            raise EOFError("cut off")
+        content = b""
+        if member.size <= largest and (stream := archive.extractfile(member)):
+            content = stream.read()
+            # tarfile returns without an error what there is of a member that is cut off
+            if len(content) < member.size:
+                raise EOFError("cut off")
         stamp = f"{member.size}:{zlib.crc32(content):08x}:{member.mtime}"
         return _Member(path, stamp, size=member.size, content=content, share=share)
 
@@ -352,7 +361,9 @@ def inside(name: str) -> str | None:
         return None
     # bytes that are no UTF-8 become escapes, which any database accepts
     path = "/".join(parts).encode("utf-8", "backslashreplace").decode()
-    return path if len(path) <= LONGEST_PATH else None
+    if len(path) > LONGEST_PATH:
+        return None
+    return path
 
 
 def link_reason(path: str, target: str) -> Reason:
@@ -364,7 +375,9 @@ def link_reason(path: str, target: str) -> Reason:
     """
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     is_inside = target and not target.startswith("/") and place.partition("/")[0] not in {"..", *NEVER_ENTERED}
-    return "link to a judged file" if is_inside else "link"
+    if is_inside:
+        return "link to a judged file"
+    return "link"
 
 
 def members_of(

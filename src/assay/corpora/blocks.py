@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from textwrap import dedent
 
+from assay.code import languages_of_text, parses
 from assay.languages import LANGUAGES, language_named
 
 _NOT_A_LINE_END = re.compile(r"[^\r\n]")
@@ -61,7 +62,7 @@ def view_of(path: str, text: str, language: str | None) -> TextView:
         language: by name or first line, or None.
     """
     if language is not None and language not in _TEMPLATES:
-        return TextView(text, language)
+        return TextView(text, language, tuple(_misnamed(text, language)))
     if text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and (quoted := _quoted(text)):
         return quoted
     shown = _of_patch(text) if _HUNK.search(text) else _unescaped(text)
@@ -105,6 +106,15 @@ _SERVED = {".jsp": "java", ".jspx": "java", ".tag": "java", ".erb": "ruby", ".rh
 """Suffix of a page → language of its server tags."""
 
 
+def _misnamed(text: str, language: str) -> Iterator[CodeBlock]:
+    """Yield a whole text that is a program in another language than the name of its file says."""
+    # a language with a grammar needs no second reading: its own grammar finds the errors
+    if not LANGUAGES[language].syntax:
+        for other in languages_of_text(text):
+            if parses(text, other):
+                yield CodeBlock(text, other, 1)
+
+
 def _blocks(path: str, text: str) -> Iterator[CodeBlock]:
     for fence in _FENCE.finditer(text):
         yield _block(text, fence, _named(fence["tag"]))
@@ -143,7 +153,9 @@ def _block(text: str, match: re.Match[str], language: str | None) -> CodeBlock:
 
 def _named(tag: str) -> str | None:
     language = language_named(tag)
-    return language if language in LANGUAGES else None
+    if language in LANGUAGES:
+        return language
+    return None
 
 
 def _only(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -172,7 +184,9 @@ def _unescaped(text: str) -> str:
         return text
     shown = html.unescape(text)
     # an escaped line end would move all lines behind it
-    return shown if shown.count("\n") == text.count("\n") else text
+    if shown.count("\n") != text.count("\n"):
+        return text
+    return shown
 
 
 _JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*")(?P<key>\s*:)?|[{}\[\]]')
@@ -211,7 +225,9 @@ def _quoted(text: str) -> TextView | None:
         else:
             others.append((start, value))
     if not cells:
-        return _laid_out(text, others, None) if others else None
+        if not others:
+            return None
+        return _laid_out(text, others, None)
     code: list[tuple[int, str]] = []
     for cell in cells.values():
         (code if cell.is_code else others).extend(cell.strings)

@@ -57,7 +57,9 @@ class WrittenPath:
     def __str__(self) -> str:
         if self.mode.startswith(REGULAR):
             return self.path
-        return f"{self.path} (submodule)" if self.mode == SUBMODULE else f"{self.path} (link)"
+        if self.mode == SUBMODULE:
+            return f"{self.path} (submodule)"
+        return f"{self.path} (link)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,16 @@ class LicenceChange:
     content: str
 
     def __str__(self) -> str:
-        named = "an unknown licence" if self.after == UNKNOWN_LICENCE else f"the licence {self.after}"
-        after = f"states {named}" if self.after else "no longer states a licence"
+        after = "no longer states a licence"
+        if self.after == UNKNOWN_LICENCE:
+            after = "states an unknown licence"
+        elif self.after:
+            after = f"states the licence {self.after}"
         if self.before == self.after:
             return f"changes, and {after} as before"
-        return after + (f", before: {self.before}" if self.before else "")
+        if self.before:
+            return f"{after}, before: {self.before}"
+        return after
 
 
 @dataclass(frozen=True)
@@ -146,8 +153,10 @@ class SourceChange:
         """
         named = (digest for _, digest, name in tree_files(self.repository, self.base, path) if name == path)
         digest = next(named, None)
+        if digest is None:
+            return None
         # one byte more than allowed, by which a reader sees that a file is too large
-        return None if digest is None else self._content(digest, f"{path} of {self.base[:12]}", LARGEST_METADATA + 1)
+        return self._content(digest, f"{path} of {self.base[:12]}", LARGEST_METADATA + 1)
 
     def within(self, path: Path | str) -> str:
         """Return a path relative to the root of the repository; one outside of it is absolute."""
@@ -196,7 +205,9 @@ class SourceChange:
             before = _stated(file.path, self._content(file.before, file.path)) or unknown
         if file.is_removed:
             return LicenceChange(file.path, before=before, after=None, content="")
-        content = b"" if file.mode == SUBMODULE else self._content(file.after, file.path)
+        content = b""
+        if file.mode != SUBMODULE:
+            content = self._content(file.after, file.path)
         # nor may that of a field, where one that is known stood before
         if before and not is_readme(file.path) and b"licen" in content.lower():
             unknown = UNKNOWN_LICENCE
@@ -220,7 +231,9 @@ class SourceChange:
 
     def _diff(self, *options: str) -> tuple[str, ...]:
         # no setting of the user may change the form of the diff, or start a program
-        ends = (self.fork, self.head) if self.head else ("--cached", self.fork)
+        ends = ("--cached", self.fork)
+        if self.head:
+            ends = (self.fork, self.head)
         plain = ("--find-renames", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
         return ("diff", *plain, *options, *ends, "--")
 

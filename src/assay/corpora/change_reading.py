@@ -145,7 +145,9 @@ def _all_lines(text: SourceText) -> list[str]:
     if text.behind:
         lines += lines_of(text.behind)
     # a line end at the end of a text begins no further line
-    return lines if lines[-1] else lines[:-1]
+    if not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def _new_lines(after: Sequence[str], before: Sequence[str]) -> Iterator[int]:

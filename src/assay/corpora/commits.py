@@ -87,7 +87,9 @@ def middle_day(repository: Path, before: date) -> date | None:
     if not seconds:
         return None
     middle = datetime.fromtimestamp(min(seconds[len(seconds) // 2], _LAST), UTC).date()
-    return middle if commit_before(repository, middle) else None
+    if commit_before(repository, middle):
+        return middle
+    return None
 
 
 @dataclass(frozen=True, slots=True)

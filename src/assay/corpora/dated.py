@@ -51,7 +51,9 @@ class DatedFile:
         if self.history is None:
             return self.age
         lines = self.history.lines(self.source.path)[first - 1 : last]
-        return reduce(Age.merged, lines) if lines else self.age
+        if not lines:
+            return self.age
+        return reduce(Age.merged, lines)
 
 
 def dated_files(
@@ -107,7 +109,9 @@ def _as_of(source: CorpusSource, before: date) -> CorpusSource | None:
     if not isinstance(source, GitRepository):
         return source
     commit = commit_before(source.path, before)
-    return None if commit is None else replace(source, revision=commit)
+    if commit is None:
+        return None
+    return replace(source, revision=commit)
 
 
 def _dated(

@@ -207,7 +207,9 @@ class Entry:
     @property
     def key(self) -> str:
         """Key of the entry in the index."""
-        return f"{self.path}@{self.version}" if self.version else self.path
+        if self.version:
+            return f"{self.path}@{self.version}"
+        return self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,9 @@ def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
     # before the test for binary content: media cannot hold code, other binaries could
     if is_media(raw):
         return "media"
-    return "binary" if is_binary(raw) else None
+    if is_binary(raw):
+        return "binary"
+    return None
 
 
 def skip_by_text(text: str, settings: CorpusSettings) -> Reason | None:
@@ -96,14 +98,18 @@ def skip_by_text(text: str, settings: CorpusSettings) -> Reason | None:
         return None
     if is_minified(text):
         return "minified"
-    return "generated" if is_generated(text) else None
+    if is_generated(text):
+        return "generated"
+    return None
 
 
 def skip_by_language(language: str | None, settings: CorpusSettings) -> Reason | None:
     """Return the reason to skip a file of this language; None to read it."""
-    if settings.language:
-        return None if language in languages_named(settings.language) else "other language"
-    return None if language is not None or settings.all_text else "no known language"
+    if settings.language and language not in languages_named(settings.language):
+        return "other language"
+    if language is None and not (settings.language or settings.all_text):
+        return "no known language"
+    return None
 
 
 def is_generated(text: str) -> bool:
@@ -147,7 +153,9 @@ def language_of_file(path: str, head: str = "") -> str | None:
         command = head[2:].split("\n", 1)[0].split()
         # in `#!/usr/bin/env -S python3` the command comes third
         command = [word for word in command if word.rpartition("/")[2] != "env" and word != "-S"]
-        return _language_of_tags(identify.tags_from_interpreter(command[0])) if command else None
+        if not command:
+            return None
+        return _language_of_tags(identify.tags_from_interpreter(command[0]))
     return _language_of_tags(identify.tags_from_filename(PurePosixPath(path).name))
 
 
@@ -199,7 +207,9 @@ def _cookie(raw: bytes) -> str | None:
     """Return the encoding that a comment in the first two lines declares, as Python, Ruby, Emacs and Vim write it."""
     head = b"\n".join(raw[:400].split(b"\n", 2)[:2])
     match = re.search(rb"^[ \t\f]*(?:#|//|/\*).*?coding[:=][ \t]*([-\w.]+)", head, re.MULTILINE)
-    return match[1].decode("ascii", "replace") if match else None
+    if match is None:
+        return None
+    return match[1].decode("ascii", "replace")
 
 
 def _language_of_tags(tags: Iterable[str]) -> str | None:

@@ -117,7 +117,9 @@ class Folder:
         root = Path(os.path.realpath(self.path))
         is_inside = target.exists() and target.is_relative_to(root)
         # folders of version control are never entered, so a target in one is not judged
-        return "link to a judged file" if is_inside and NEVER_ENTERED.isdisjoint(target.parts) else "link"
+        if is_inside and NEVER_ENTERED.isdisjoint(target.parts):
+            return "link to a judged file"
+        return "link"
 
 
 @dataclass(frozen=True, slots=True)

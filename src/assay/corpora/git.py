@@ -374,13 +374,13 @@ def _facts(web: str | None, path: str, commit: _Commit | None) -> Facts:
         host, _, repository = web.removeprefix("https://").partition("/")
         if commit is not None and host in _KNOWN_HOSTS:
             url = f"{web}/{_KNOWN_HOSTS[host]}/{commit.digest}/{path}"
-        repository, url = (repository if host in _KNOWN_HOSTS else web.removeprefix("https://")), url or web
-    return Facts(
-        repository=repository,
-        commit=commit.digest if commit else None,
-        author=(commit.author or None) if commit else None,
-        url=url,
-    )
+        if host not in _KNOWN_HOSTS:
+            repository = web.removeprefix("https://")
+        url = url or web
+    facts = Facts(repository=repository, url=url)
+    if commit is None:
+        return facts
+    return replace(facts, commit=commit.digest, author=commit.author or None)
 
 
 def _web_address(repository: Path) -> str | None:
@@ -416,7 +416,9 @@ class _Reader:
         requests.flush()
         fields = self._pipe(self._process.stdout).readline().split()
         # digest, type and size; of an absent object its name, which may have spaces, and "missing"
-        return int(fields[2]) if len(fields) == 3 and fields[2] != b"missing" else None  # noqa: PLR2004
+        if len(fields) != 3 or fields[2] == b"missing":  # noqa: PLR2004
+            return None
+        return int(fields[2])
 
     def read(self, digest: str, limit: int) -> bytes:
         """Return an object's first `limit` bytes.

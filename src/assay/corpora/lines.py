@@ -27,7 +27,9 @@ class LineRange:
         return range(self.first, self.last + 1)
 
     def __str__(self) -> str:
-        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+        if self.first == self.last:
+            return str(self.first)
+        return f"{self.first}-{self.last}"
 
 
 def lines_of(text: str) -> list[str]:

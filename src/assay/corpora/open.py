@@ -42,13 +42,18 @@ def open_sources(
     names = {name: str(column) for name, column in columns.changed().items()}
     sources: list[CorpusSource] = []
     for corpus in corpora:
-        sources += [_stdin(settings, names)] if corpus == STDIN else _on_disk(corpus, settings, names)
+        if corpus == STDIN:
+            sources.append(_stdin(settings, names))
+        else:
+            sources += _on_disk(corpus, settings, names)
     return sources
 
 
 def source_name(corpus: str) -> str:
     """Return the name in an index of a corpus without a name: its full path, links resolved."""
-    return "stdin" if corpus == STDIN else os.path.realpath(corpus)
+    if corpus == STDIN:
+        return "stdin"
+    return os.path.realpath(corpus)
 
 
 def _stdin(settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
@@ -114,11 +119,14 @@ def short_name(source: str, repository: str | None) -> str:
         return project_named(source)
     if address := _FORGE.fullmatch(repository):
         return address[1]
-    return project_named(source) if "://" in repository else repository
+    if "://" in repository:
+        return project_named(source)
+    return repository
 
 
 def project_named(source: str) -> str:
     """Return the project behind a corpus: a folder's name, or an archive's without version and suffix."""
     stem = NAMED_ARCHIVE.sub("", PurePath(source).name)
-    release = _RELEASE.match(stem)
-    return release["name"] if release else stem
+    if release := _RELEASE.match(stem):
+        return release["name"]
+    return stem

@@ -109,7 +109,9 @@ def read_content(path: str, raw: bytes, *, largest: int = LARGEST_TEXT, language
         return read
     digest = hashlib.sha256(raw).hexdigest()
     reason = skip_by_bytes(raw, largest)
-    text = text_in_media(raw) if reason == "media" else ""
+    text = ""
+    if reason == "media":
+        text = text_in_media(raw)
     # readable lines inside of media are judged as text
     if reason is not None and not text:
         read.skip(path, reason, digest)

@@ -189,7 +189,7 @@ def json_lines(
 
 def _parquet(path: Path, columns: ColumnNames) -> Iterator[SourceFile]:
     # only the columns that are used: others may be large, such as vectors
-    choices = [(columns[field],) if field in columns else names for field, names in COLUMNS.items()]
+    choices = [_candidates(field, columns) for field in COLUMNS]
     with decoded_table(path, "Parquet", choices) as reader:
         names = column_names(reader)
         if not _column("text", names, columns):
@@ -202,18 +202,25 @@ def _parquet(path: Path, columns: ColumnNames) -> Iterator[SourceFile]:
 
 
 def _column(field: str, names: "set[str] | Mapping[str, object]", columns: ColumnNames) -> str | None:
-    candidates = (columns[field],) if field in columns else COLUMNS[field]
-    return next((name for name in candidates if name in names), None)
+    return next((name for name in _candidates(field, columns) if name in names), None)
+
+
+def _candidates(field: str, columns: ColumnNames) -> tuple[str, ...]:
+    return (columns[field],) if field in columns else COLUMNS[field]
 
 
 def _entry(row: Mapping[str, Any], where: str, columns: ColumnNames, share: float | None = None) -> SourceFile:
     def cell(field: str) -> Any:  # noqa: ANN401  a cell may have any type
         column = _column(field, row, columns)
-        return None if column is None else row[column]
+        if column is None:
+            return None
+        return row[column]
 
     def words(field: str) -> str | None:
         value = cell(field)
-        return None if value is None or value == "" or isinstance(value, list | dict) else str(value)
+        if value is None or value == "" or isinstance(value, list | dict):
+            return None
+        return str(value)
 
     repository, path = words("repository"), words("path")
     shown = where
@@ -257,7 +264,9 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         value = parse_json(line)
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
         return None
-    return value if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value
+    return None
 
 
 def _is_row(line: bytes) -> bool:
@@ -273,7 +282,9 @@ def _no_text(where: str, names: "set[str]", columns: ColumnNames) -> DataError:
 
 def _buffered(stream: Any) -> Any:  # noqa: ANN401  any readable
     """Return a stream whose lines can be read quickly."""
-    return io.BufferedReader(stream) if hasattr(stream, "readinto") and not hasattr(stream, "peek") else stream
+    if hasattr(stream, "readinto") and not hasattr(stream, "peek"):
+        return io.BufferedReader(stream)
+    return stream
 
 
 class _NoBomb:

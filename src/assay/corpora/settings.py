@@ -98,10 +98,11 @@ def size_named(text: str) -> int:
     Raises:
         DataError: the text is not a size, or it is 0.
     """
-    match = _SIZE.match(text)
-    base = 1024 if match and match[3] else 1000
-    # no unit is place 0; each further letter is one more power
-    size = float(match[1]) * base ** " kmg".index(match[2].casefold() or " ") if match else 0.0
+    size = 0.0
+    if match := _SIZE.match(text):
+        base = 1024 if match[3] else 1000
+        # no unit is place 0; each further letter is one more power
+        size = float(match[1]) * base ** " kmg".index(match[2].casefold() or " ")
     if not 1 <= size < math.inf:
         raise DataError(f"size {text!r}: expected a number of bytes, as 500000, 500kB, 1MB or 2MiB")
     return int(size)

@@ -51,7 +51,8 @@ class FileCount:
         """Record the progress in a source: files, and share of it, 1 at its end."""
         size = self._sizes[source]
         size.done = files
-        size.share = size.share if share is None else min(1.0, share)
+        if share is not None:
+            size.share = min(1.0, share)
 
     @property
     def done(self) -> int:
@@ -83,7 +84,9 @@ class FileCount:
             if other.kind == source.kind:
                 files += other.done
                 done += other.size * other.share
-        return round(source.size * files / done) if done and source.size else None
+        if not (done and source.size):
+            return None
+        return round(source.size * files / done)
 
 
 def _size_of(source: CorpusSource) -> _SourceSize:

@@ -133,7 +133,9 @@ class Licensed:
     @property
     def stamp(self) -> str | None:
         """See `CorpusSource`."""
-        return None if self.source.stamp is None else f"{self.source.stamp} {self.digest}"
+        if self.source.stamp is None:
+            return None
+        return f"{self.source.stamp} {self.digest}"
 
     @property
     def whole(self) -> bool:

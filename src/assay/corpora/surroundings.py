@@ -116,8 +116,9 @@ class Surroundings:
                 self._state(_folder(where.parent), _LOOSE, licence_of_reuse_file(path))
             case name:
                 # PEP 639: licence texts lie in a folder inside of .dist-info
-                home = folder.removesuffix("/licenses") if folder.endswith(".dist-info/licenses") else folder
-                self._notice_text(home, name, raw, path=path)
+                if folder.endswith(".dist-info/licenses"):
+                    folder = folder.removesuffix("/licenses")
+                self._notice_text(folder, name, raw, path=path)
 
     def facts_of(self, path: str) -> Facts:
         """Return the facts about the file at `path`."""
@@ -126,7 +127,7 @@ class Surroundings:
         if folder not in self._by_folder:
             facts = Facts()
             for ancestor in (PurePosixPath(folder), *PurePosixPath(folder).parents):
-                at = "" if str(ancestor) == "." else str(ancestor)
+                at = _text(ancestor)
                 stated = Facts(nearest=self._licence_in(at), holders=self._holders.get(at)).over(
                     self._distributions.get(at, NO_FACTS)
                 )
@@ -193,7 +194,9 @@ class Surroundings:
                 stated[strength].append(licence)
 
     def _notice_distribution(self, folder: str, metadata: Message) -> None:
-        strength = _FIELD if metadata.get("License-Expression") else _LOOSE
+        strength = _LOOSE
+        if metadata.get("License-Expression"):
+            strength = _FIELD
         self._state(folder, strength, stated_licence(metadata))
         name, version = metadata.get("Name"), metadata.get("Version")
         # as the specification of package URLs has it, which keeps the points of a name
@@ -203,7 +206,9 @@ class Surroundings:
 
     def _notice_record(self, folder: str, raw: bytes) -> None:
         # RECORD lists paths from the folder in which the .dist-info folder lies
-        site = _folder(PurePosixPath(folder)) if folder.endswith(_INSTALLED) else folder
+        site = folder
+        if folder.endswith(_INSTALLED):
+            site = _folder(PurePosixPath(folder))
         for row in csv.reader(raw.decode("utf-8", "replace").splitlines()):
             # scripts are installed outside of the folder, as ../../bin/name
             if row and not row[0].startswith(("/", "..")):
@@ -211,8 +216,13 @@ class Surroundings:
 
 
 def _folder(path: PurePosixPath) -> str:
-    parent = str(path.parent)
-    return "" if parent == "." else parent
+    return _text(path.parent)
+
+
+def _text(folder: PurePosixPath) -> str:
+    if not folder.parts:
+        return ""
+    return str(folder)
 
 
 def _author(metadata: Message) -> str | None:
@@ -220,7 +230,9 @@ def _author(metadata: Message) -> str | None:
     # an author with an address stands in Author-email alone (PEP 621)
     name = metadata.get("Author") or (metadata.get("Author-email") or "").partition("<")[0]
     name = str(name).strip().strip('",').strip()
-    return name if name and "@" not in name else None
+    if "@" in name:
+        return None
+    return name or None
 
 
 def _addresses(metadata: Message) -> Facts:
@@ -230,8 +242,9 @@ def _addresses(metadata: Message) -> Facts:
         addresses[label.strip().casefold()] = address.strip()
     repository = next((addresses[label] for label in _REPOSITORY_LABELS if label in addresses), None)
     # older setuptools write UNKNOWN for an empty field
-    stated = str(metadata.get("Home-page") or "UNKNOWN")
-    home = addresses.get("homepage") if stated == "UNKNOWN" else stated
+    home: str | None = str(metadata.get("Home-page") or "UNKNOWN")
+    if home == "UNKNOWN":
+        home = addresses.get("homepage")
     if home and _HOSTED.fullmatch(home):
         repository = repository or home
     return Facts(repository=repository, url=repository or home)

@@ -150,9 +150,10 @@ def _divided(file: SourceText) -> tuple[SourceText, ...]:
     if not inside or (len(inside) == 1 and not outside.strip()):
         return tuple(inside) or (file,)
     own = without_imports(outside)
+    if not own.strip():
+        return (*inside, file)
     rest = SourceText(file.path, own, file.language, first_line=file.first_line, kind="remainder")
-    remainder = (rest,) if own.strip() else ()
-    return (*inside, *remainder, file)
+    return (*inside, rest, file)
 
 
 def without_imports(text: str) -> str:

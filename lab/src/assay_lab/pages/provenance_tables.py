@@ -192,6 +192,15 @@ def licence_gate_clean(file: File) -> str:
     return table_of(where(file["results"], kind="clean"), columns)
 
 
+def unread(file: File) -> str:
+    """Verdicts on copies, on files without one and on ordinary changes, of which only the undecided are counted."""
+    columns: dict[str, Cell] = {"": "{kind}", "files": "{files:,}"}
+    columns |= {answer: f"{{{answer}}}" for answer in ("denied", "undecided", "clean")}
+    # of a change only the files that are not read count
+    empty = {"denied": "", "clean": ""}
+    return table_of([empty | row for row in file["results"]], columns)
+
+
 def licences(file: File) -> str:
     """Licences in real packages by what states them, beside ScanCode."""
     columns: dict[str, Cell] = {

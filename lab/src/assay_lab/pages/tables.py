@@ -47,6 +47,7 @@ from assay_lab.pages.provenance_tables import (
     pasted_language,
     provenance_peers,
     provenance_peers_cost,
+    unread,
 )
 from assay_lab.pages.release_tables import (
     release_black_box,
@@ -137,6 +138,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "confidence": ("confidence", confidence),
     "confidence-languages": ("confidence_languages", confidence_languages),
     "confidence-languages-windows": ("confidence_languages_windows", confidence_languages),
+    "confidence-python": ("confidence_python", confidence_languages),
     "confidence-of-copies": ("confidence_languages", confidence_of_copies),
     "index": ("index", index),
     "scale": ("scale", scale),
@@ -147,6 +149,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "licence-plants": ("licence_gate", licence_plants),
     "licence-gate-languages": ("licence_gate_languages", licence_gate_languages),
     "licence-gate-clean": ("licence_gate_languages", licence_gate_clean),
+    "unread": ("unread", unread),
     "agent-readings": ("agent_readings", agent_readings),
     "scan-recall": ("scan/recall", scan_recall),
     "scan-recall-benchmarks": ("scan/recall", scan_recall_benchmarks),

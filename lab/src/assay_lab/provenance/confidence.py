@@ -11,7 +11,8 @@ functions, from which the table is measured; another index and other unrelated f
 package is in two groups. Unrelated functions are cut to runs of 1 to 32 lines, and each cut is traced. The result is
 the share of cuts for which some document has at least a given confidence; at most 1 minus that confidence should. With
 `tables`, those that reach the target are put among the shipped tables: the rates of fingerprints and vectors together,
-and those of fingerprints alone, each where its share is within it.
+and those of fingerprints alone, each where its share is within it. `provenance/confidence_python` is the same for
+Python alone with more functions, for a table of a larger index.
 
 The same table is then used for copies: cuts of documents of the checked index, renamed, or renamed and edited. Which
 share has its own document at least a given confidence: by the fused value, and by the smallest rate of a channel times
@@ -87,6 +88,8 @@ GROUPS = ("measured index", "measured queries", "checked index", "checked querie
 STANDARD = ("email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
 """Packages of the standard library, for the scale smoke."""
 IN_INDEX, MEASURED, CHECKED = 3_000, 800, 400
+LARGER = 4.0
+"""Times as many functions, for a table of Python's packages that holds in larger indexes."""
 MOST_ERROR = 1.5
 """Largest share of unrelated code with a confidence, as a multiple of 1 minus that confidence."""
 COPIED, COPIED_LINES = 120, (2, 4, 8, 16)
@@ -126,14 +129,14 @@ def run_library(scale: tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int],
     return Result(list(map(or_, rows, repeat(about))))
 
 
-def run_languages(scale: tuple[tuple[str, ...], int, str], seed: int, data: Data) -> Result:
+def run_languages(scale: tuple[tuple[str, ...], float, str], seed: int, data: Data) -> Result:
     """Is the confidence of a match what it says in every language? Tables are measured, and checked elsewhere."""
-    languages, smaller, name = scale
+    languages, times, name = scale
     encoder = open_encoder(name)
     rows: list[dict[str, Any]] = []
     for language in present(languages, data.get("corpora")):
         groups = dealt(packages_of(language, data.get("corpora")))
-        table, own = measured(language, groups, encoder=encoder, folder=data[WORK] / language, smaller=smaller)
+        table, own = measured(language, groups, encoder=encoder, folder=data[WORK] / language, times=times)
         rows += own
         if "tables" in data and (kept := reaching(table, own)):
             keep([kept], encoder=encoder, rows=rows, folder=data["tables"])
@@ -300,12 +303,12 @@ def dealt(packages: list[Path]) -> list[list[Path]]:
 
 
 def measured(
-    language: str, groups: Sequence[Sequence[Path]], encoder: Encoder, folder: Path, smaller: int
+    language: str, groups: Sequence[Sequence[Path]], encoder: Encoder, folder: Path, times: float
 ) -> tuple[CalibrationTable, list[dict[str, Any]]]:
     """Return the table of a language, and the shares on packages that it was not measured on."""
     of_group, names = [], {}
     for name, group, most in zip(GROUPS, groups, (IN_INDEX, MEASURED, IN_INDEX, CHECKED), strict=True):
-        of_group.append([*islice(functions(group, language), most // smaller)])
+        of_group.append([*islice(functions(group, language), int(times * most))])
         names[name] = attributes(group, "name")
     with index_of(folder / "measured", of_group[0], encoder) as index:
         calibration = calibrate_index(index, of_group[1], measured_on=", ".join(names["measured queries"]))
@@ -320,7 +323,7 @@ def measured(
         calibrated = Calibrated(index, applied, language)
         rows = list(calibrated.shares_of_cuts("unrelated", unrelated))
         rows += of_all_lengths(rows)
-        originals = index.documents(random.Random(1).sample(index.ids(), min(COPIED // smaller, len(index))))  # noqa: S311  no secret
+        originals = index.documents(random.Random(1).sample(index.ids(), min(int(times * COPIED), len(index))))  # noqa: S311  no secret
         rows += calibrated.copies(originals)
     sizes = dict(zip(GROUPS, map(len, of_group), strict=True))
     about = {"language": language, "functions": sizes, "packages": names}
@@ -404,12 +407,12 @@ def reaching(table: CalibrationTable, rows: Sequence[Mapping[str, Any]]) -> Cali
 CORPORA = {"corpora": "a folder of languages, each a folder of unpacked packages of npm, PyPI and Debian"}
 
 
-def in_languages(name: str, encoder: str) -> Experiment:
-    """Return the experiment on languages with vectors of an encoder."""
+def in_languages(name: str, encoder: str, *, languages: tuple[str, ...] = LANGUAGES, times: float = 1.0) -> Experiment:
+    """Return the experiment on languages with vectors of an encoder, and so many times the texts."""
     return Experiment(
         name=name,
         run=run_languages,
-        scales={"smoke": (("python",), 20, encoder), "full": (LANGUAGES, 1, encoder)},
+        scales={"smoke": (("python",), 0.05, encoder), "full": (languages, times, encoder)},
         columns=("language", "queries", "lines", "by", "n", ("at_least", "0.95"), ("at_least", "0.99")),
         needs=CORPORA,
         takes={"tables": "a folder of calibrations: tables that reach the target are put into its file"},
@@ -426,4 +429,5 @@ EXPERIMENTS = (
     ),
     in_languages("provenance/confidence_languages", "builtin:fragments"),
     in_languages("provenance/confidence_languages_windows", "builtin:windows"),
+    in_languages("provenance/confidence_python", "builtin:fragments", languages=("python",), times=LARGER),
 )

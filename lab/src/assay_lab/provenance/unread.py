@@ -16,15 +16,18 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from textwrap import indent
 
 from assay.corpora import SourceChange, git_output, read_change, read_content
 from assay.provenance import CodeIndex, judge, trace_files
+from assay_lab.columns import attributes
 from assay_lab.evaluation.independent import wilson
-from assay_lab.experiments.declaration import Data, Experiment, Result
+from assay_lab.experiments.declaration import WORK, Data, Experiment, Result
 from assay_lab.provenance.licence_gate import RULES, documents, planted
+from assay_lab.result_rows import KeptRows
 
 PARTS = ("argparse.py", "ast.py", "asyncio", "email", "http", "json", "logging", "tarfile.py", "unittest", "zipfile.py")
 LARGEST = 1_000_000
@@ -113,36 +116,42 @@ def verdict(path: str, raw: bytes, index: CodeIndex) -> str:
     return "undecided" if judgement.open or read.unread else "clean"
 
 
-def copies(originals: Sequence[str], index: CodeIndex) -> dict[str, object]:
+def copies(originals: Sequence[str], index: CodeIndex, kept: KeptRows) -> dict[str, object]:
     """Return the verdicts on copies, each kind of file in turn, with the kinds that are not always denied."""
     verdicts: Counter[str] = Counter()
     others: dict[str, Counter[str]] = {}
     # the kinds have no end
-    for original, (suffix, place) in zip(originals, cycle(KINDS.items()), strict=False):
-        answer = verdict(f"file{suffix}", place(original), index)
+    for number, (original, (suffix, place)) in enumerate(zip(originals, cycle(KINDS.items()), strict=False)):
+        answer = kept.row(f"copy {number}", partial(verdict, f"file{suffix}", place(original), index))
         verdicts[answer] += 1
         if answer != "denied":
             others.setdefault(suffix, Counter())[answer] += 1
     return {"kind": "copies", "files": len(originals), "kinds": len(KINDS), **_counts(verdicts), "not_denied": others}
 
 
-def honest(paths: Sequence[Path], index: CodeIndex) -> dict[str, object]:
+def honest(paths: Sequence[Path], index: CodeIndex, kept: KeptRows) -> dict[str, object]:
     """Return the verdicts on files that hold no copy."""
     verdicts: Counter[str] = Counter()
     denied = []
     for path in paths:
-        answer = verdict(path.name, path.read_bytes()[: LARGEST + 1], index)
+        answer = kept.row(str(path), partial(verdict_on_file, path, index))
         verdicts[answer] += 1
         if answer == "denied":
             denied.append(path.name)
     return {"kind": "without a copy", "files": len(paths), **_counts(verdicts), "denied_files": denied}
 
 
+def verdict_on_file(path: Path, index: CodeIndex) -> str:
+    """Return the verdict on a file, of which the first megabyte is read."""
+    with path.open("rb") as file:
+        return verdict(path.name, file.read(LARGEST + 1), index)
+
+
 def _counts(verdicts: Counter[str]) -> dict[str, object]:
     return {answer: verdicts[answer] for answer in ("denied", "undecided", "clean")}
 
 
-def changes(histories: Sequence[Path], count: int, seed: int) -> dict[str, object]:
+def changes(histories: Sequence[Path], count: int, seed: int, kept: KeptRows) -> dict[str, object]:
     """Return how many commits hold a file that could hold code and is not read, and why."""
     undecided, tried = [], 0
     for repository in histories:
@@ -150,11 +159,9 @@ def changes(histories: Sequence[Path], count: int, seed: int) -> dict[str, objec
         commits = git_output(repository, "rev-list", "--no-merges", "--min-parents=1", "HEAD").split()
         chosen = random.Random(seed).sample(commits, min(count // len(histories), len(commits)))  # noqa: S311  no secret
         for commit in chosen:
-            parent = git_output(repository, "rev-parse", f"{commit}^").strip()
-            read = read_change(SourceChange(repository, base=parent, fork=parent, head=commit))
+            reasons = kept.row(commit, partial(reasons_unread, repository, commit))
             tried += 1
-            if read.unread:
-                reasons = sorted({file.reason for file in read.unread})
+            if reasons:
                 undecided.append({"repository": _name(repository), "commit": commit[:12], "reasons": reasons})
     share = wilson(len(undecided), tried)
     return {
@@ -165,6 +172,13 @@ def changes(histories: Sequence[Path], count: int, seed: int) -> dict[str, objec
         "interval": [share.low, share.high],
         "explained": undecided,
     }
+
+
+def reasons_unread(repository: Path, commit: str) -> list[str]:
+    """Return why files of a commit that could hold code are not read."""
+    parent = git_output(repository, "rev-parse", f"{commit}^").strip()
+    read = read_change(SourceChange(repository, base=parent, fork=parent, head=commit))
+    return sorted(set(attributes(read.unread, "reason")))
 
 
 def _name(repository: Path) -> str:
@@ -185,16 +199,17 @@ def _repositories(folder: Path) -> Iterator[Path]:
 def run(scale: tuple[Sequence[str], int, int, int], seed: int, data: Data) -> Result:
     """Is a copy ever called clean because its file was not read?"""
     parts, plants, files, commits = scale
+    kept = KeptRows(data[WORK] / f"verdicts-{plants}-{seed}.jsonl")
     with tempfile.TemporaryDirectory() as folder, CodeIndex.create(Path(folder) / "index", encoder=None) as index:
         root = Path(sysconfig.get_paths()["stdlib"])
         index.add(documents([root / part for part in parts]))
         index.commit()
         originals = planted(index, plants)
-        rows = [copies(list(islice(cycle(originals), plants)), index)]
+        rows = [copies(list(islice(cycle(originals), plants)), index, kept)]
         if "texts" in data:
-            rows.append(honest(_texts(data["texts"], files, seed), index))
+            rows.append(honest(_texts(data["texts"], files, seed), index, kept))
     if "histories" in data:
-        rows.append(changes(list(_repositories(data["histories"])), commits, seed))
+        rows.append(changes(list(_repositories(data["histories"])), commits, seed, kept))
     return Result(rows)
 
 

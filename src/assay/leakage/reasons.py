@@ -92,6 +92,7 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "few samples": _has_few_samples,
     "same form": lambda summary: summary.same_form,
     "nothing shows": _shows_nothing,
+    "residual": lambda summary: summary.form is not None and summary.form.residual.estimate.has_interval,
     "neighbours": lambda summary: summary.form is not None and summary.form.residual.supported >= LEAST_SUPPORTED,
     "control below chance": lambda summary: _is_below_chance(summary.control),
     "control unclear": lambda summary: _is_unclear(summary.control),

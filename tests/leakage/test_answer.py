@@ -32,6 +32,7 @@ def audit(evidence: Evidence) -> Audit:
     if evidence.test is not None or evidence.flagged is not None:
         zeros, flagged = np.zeros(1), evidence.flagged or flags(Estimate(0.2, 0.1, 0.3), 0.3)
         calibration = Calibration("fresh", 200, 0.05, zeros, zeros, flagged, 0.3, control=evidence.control)
+        calibration = replace(calibration, detectable=evidence.detectable)
     decision = decide(evidence, "words", "model")
     return Audit(
         kind="audit",
@@ -117,6 +118,34 @@ def test_a_benchmark_of_few_groups_is_not_sent_for_unseen_text():
         if case.test and case.test.share.estimate is FEW
     )
     assert "group=NAME" in answer_of(few).next_step
+
+
+def test_a_result_that_shows_is_not_said_to_show_nothing():
+    """Texts too few to be shown alike are one reason, and a test that shows nothing is another."""
+    unsure = next(subject for subject in EVERY if "too few to show that they are alike" in subject.decision.explanation)
+    test = unsure.summaries[0].test
+    for p_value in (0.001, 0.4):
+        summary = replace(unsure.summaries[0], test=replace(test, p_value=p_value))
+        because = answer_of(replace(unsure, summaries=(summary,))).because
+        assert because.startswith("Nothing shows") == (p_value > 0.05)
+
+
+def test_samples_of_one_value_are_not_sent_for_more_texts():
+    tied = [subject for subject in EVERY if "share one value" in subject.decision.explanation]
+    assert tied
+    for subject in tied:
+        assert "unseen" not in answer_of(subject).next_step
+
+
+def test_no_answer_asks_for_text_of_the_same_form_that_it_has():
+    for subject in (subject for subject in EVERY if subject.deciding.is_open):
+        own = replace(subject, summaries=(replace(subject.summaries[0], same_form=True),))
+        assert "only unseen text of the same form" not in " ".join(describe_audit(own).details)
+
+
+def test_sentences_name_no_measure_without_its_meaning():
+    for subject in EVERY:
+        assert "AUROC" not in " ".join((*describe_audit(subject).details, *describe_statement([(subject, {})]).details))
 
 
 def test_a_model_is_named_as_the_user_names_it():

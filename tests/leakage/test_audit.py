@@ -113,7 +113,7 @@ def test_without_labels_the_benchmark_is_tested_by_every_score_that_may_carry_a_
 
 def test_labels_decide_where_there_are_any(labelled):
     assert all(summary.test is None for summary in labelled.summaries)
-    assert "rank above" in labelled.decision.explanation
+    assert "ranks above" in labelled.decision.explanation
 
 
 def test_without_labels_and_unseen_text_there_are_distributions_only(todo):

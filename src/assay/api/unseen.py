@@ -1,6 +1,6 @@
 """`assay.build_unseen`: unseen text for a benchmark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
@@ -41,7 +41,6 @@ def build_unseen(
     seed: int = 0,
     download: bool = False,
     groups: int | None = None,
-    enough: Callable[[int], bool] | None = None,
     out: Path | str | None = None,
 ) -> UnseenSet:
     """Build unseen text: functions or files that are new, in the form of a benchmark and matched to it.
@@ -58,7 +57,6 @@ def build_unseen(
         seed: of every random choice.
         download: packages may be downloaded by pip, as wheels and without what they need; no code of them is run.
         groups: read no further corpus when so many projects gave a text; None reads all.
-        enough: the same decision as a function: number of projects → True if there are enough.
         out: write JSON lines here, which `unseen=` of `assay.audit` reads.
 
     Raises:
@@ -82,7 +80,7 @@ def build_unseen(
         request,
         form,
         download=download,
-        enough=lambda found: (groups is not None and found >= groups) or (enough is not None and enough(found)),
+        groups=groups,
     )
     if out is not None:
         result.save(Path(out))

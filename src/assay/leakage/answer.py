@@ -53,7 +53,7 @@ def reason_of(summary: ScoreSummary) -> str:
     if reason is not None:
         return open_reason(reason, summary).because
     if separation is not None:
-        rank = "below" if separation.high < CHANCE else "no higher than"
+        rank = "below" if separation.high < CHANCE else "not clearly above"
         if verdict is Verdict.CONTAMINATED:
             rank = "above"
         return f"Samples that the model saw rank {rank} samples that it never saw."
@@ -101,7 +101,7 @@ def next_step_of(summary: ScoreSummary) -> str:
 
 def _signed(value: float) -> str:
     # a hyphen between two numbers would read as a range
-    return f"{value:.1f}".replace("-", "−")
+    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")
 
 
 def _interval(measured: Estimate) -> str:

@@ -30,7 +30,7 @@ from assay.reports import (
     short_p_value,
     three_decimals,
 )
-from assay.types import NONMEMBER, Sample, Verdict
+from assay.types import NONMEMBER, Sample, Undecided, Verdict
 
 DOSE = "dose"
 P = "p: how often unseen text scores as high"
@@ -82,8 +82,8 @@ def facts(audit: Audit) -> tuple[Fact, ...]:
 
 
 def _facts(audit: Audit, summary: ScoreSummary) -> Iterator[Fact]:
-    # doses are an experiment on the model, which gets no verdict on a benchmark
-    if not summary.doses:
+    # doses are an experiment on the model, which gets no verdict on a benchmark; an open answer is all in its heading
+    if not summary.doses and not summary.is_open:
         yield _verdict_fact(summary)
     if audit.share is not None:
         yield Fact("Share that looks trained on", percent(audit.share.value), _with_level(audit.share))
@@ -100,8 +100,6 @@ def _facts(audit: Audit, summary: ScoreSummary) -> Iterator[Fact]:
 
 def _verdict_fact(summary: ScoreSummary) -> Fact:
     decision = summary.decision
-    if decision.reason is not None:
-        return Fact("Verdict", decision.verdict, decision.reason)
     # labels decide by an interval and have no level of their own
     by_same_form = decision.verdict is Verdict.CONTAMINATED and summary.ranking is None
     note = f"evidence: p ≤ {summary.level or significance(same_form=by_same_form):.2g}"
@@ -128,9 +126,12 @@ def _calibration_facts(audit: Audit, summary: ScoreSummary, calibration: Calibra
         never_seen = "Never-seen samples" if summary.doses else "Non-members"
         yield _flag_fact(f"{never_seen} flagged", calibration.false_positives)
         return
-    yield _flag_fact("Samples flagged", calibration.flagged)
     control = calibration.control
-    if control is not None:
+    # flags are no reason of an open answer, but where those of the control are
+    belongs = not summary.is_open or summary.decision.reason is Undecided.CONTROL_NOT_FLAT
+    if belongs:
+        yield _flag_fact("Samples flagged", calibration.flagged)
+    if belongs and control is not None:
         never = f"; {control.model}, which never saw the benchmark"
         yield _flag_fact("Flagged under the control", control.flagged, never)
     named = named_samples(audit)

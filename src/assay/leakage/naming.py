@@ -21,9 +21,11 @@ NO_NAMES = (
     "a model that was trained on a part of a benchmark finds its other samples familiar too, so only unseen text of "
     "the same form names single samples (--same-form DATA)"
 )
+ONLY_BESIDE = "single samples are named beside the verdict “contaminated” alone"
 LOT_LEVEL = 0.05
 """Share of falsely named tasks among those that the lot of a release names."""
-FALSE_SHARE = "At most one in twenty of them is expected to be named wrongly, if the unseen text is of the same form."
+LOT = "the lot"
+"""Names tasks in place of a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,12 @@ class NamedSamples:
     tested: int = 0
     samples: tuple[NamedSample, ...] = ()
     reason: str | None = None
+
+    @property
+    def false_share(self) -> str:
+        """How many names are wrong, in a sentence."""
+        condition = "" if self.score == LOT else ", if the unseen text is of the same form"
+        return f"At most one in twenty of them is expected to be named wrongly{condition}."
 
 
 def compares_variants(score: str) -> bool:
@@ -103,11 +111,11 @@ def named_samples(audit: Audit) -> NamedSamples:
         return _named_by_lot(audit, lot)
     score = naming_score(audit)
     calibration = audit.summary(score or audit.primary).calibration
-    if calibration is None:
-        return NamedSamples(None, math.nan, reason=NO_NAMES)
+    if calibration is None or score is None:
+        # with text of the same form it is the verdict that is missing
+        reason = ONLY_BESIDE if audit.deciding.same_form else NO_NAMES
+        return NamedSamples(None, math.nan if calibration is None else calibration.alpha, reason=reason)
     level = calibration.alpha
-    if score is None:
-        return NamedSamples(None, level, reason=NO_NAMES)
     # only samples with a value were tested, so only these enter the correction
     tested = int(np.sum(~np.isnan(calibration.p_values)))
     order = np.argsort(calibration.q_values, kind="stable")  # NaN comes last
@@ -128,7 +136,7 @@ def _named_by_lot(audit: Audit, lot: ReleaseEvidence) -> NamedSamples:
     samples = []
     for name, q_value in sorted(lot.named.items(), key=itemgetter(1)):
         samples.append(NamedSample(name, values.get(name, math.nan), p_value=math.nan, q_value=q_value))
-    return NamedSamples("the lot", LOT_LEVEL, tested=lot.tasks, samples=tuple(samples))
+    return NamedSamples(LOT, LOT_LEVEL, tested=lot.tasks, samples=tuple(samples))
 
 
 def _none_reached(calibration: Calibration, tested: int) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from assay.evaluation import GROUPS_FOR_INTERVAL
-from assay.leakage.form_test import groups_needed
+from assay.evaluation import GROUPS_FOR_INTERVAL, SIGNIFICANCE
+from assay.leakage.form_test import LEAST_SUPPORTED, groups_needed
 from assay.leakage.results import NegativeControl, ScoreSummary
 from assay.reports import number_of
 from assay.types import Undecided, Verdict
@@ -64,6 +64,20 @@ def _has_few_samples(summary: ScoreSummary) -> bool:
     return bool(groups) and groups[0] < GROUPS_FOR_INTERVAL
 
 
+def _is_tied(summary: ScoreSummary) -> bool:
+    """Return True if most samples have one value, on which nothing can stand out."""
+    calibration = summary.calibration
+    if calibration is None or calibration.detectable is None or summary.test is not None:
+        return False
+    return 2 * calibration.detectable.tied > calibration.detectable.samples
+
+
+def _shows_nothing(summary: ScoreSummary) -> bool:
+    """Return True if a test was made that is not significant."""
+    test = summary.test
+    return test is not None and test.share.estimate.has_interval and test.p_value > SIGNIFICANCE
+
+
 def _is_below_chance(control: NegativeControl | None) -> bool:
     return control is not None and control.is_below_chance
 
@@ -76,9 +90,12 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "any": lambda _: True,
     "nothing scored": lambda summary: not summary.scored,
     "labels": lambda summary: summary.ranking is not None,
+    "ties": _is_tied,
     "few samples": _has_few_samples,
     "same form": lambda summary: summary.same_form,
-    "interval": lambda summary: summary.test is not None and summary.test.share.estimate.has_interval,
+    "nothing shows": _shows_nothing,
+    "residual": lambda summary: summary.form is not None and summary.form.residual.estimate.has_interval,
+    "neighbours": lambda summary: summary.form is not None and summary.form.residual.supported >= LEAST_SUPPORTED,
     "control below chance": lambda summary: _is_below_chance(summary.control),
     "control unclear": lambda summary: _is_unclear(summary.control),
 }

@@ -23,7 +23,6 @@ from assay.reports import (
     Column,
     Report,
     Table,
-    area_with_interval,
     listed,
     points_with_interval,
 )
@@ -32,6 +31,7 @@ from assay.types import Verdict
 COUNTED_TOO = (
     "Texts of the same form may be counted although they were not seen; texts that were seen once are mostly missed."
 )
+NO_TEST = "the verdict took no such test"
 FORMAT = "assay contamination statement 1"
 
 
@@ -167,9 +167,9 @@ AuditedRun = tuple[Audit, Mapping[str, Any]]
 """An audit with the manifest of its run folder."""
 
 
-def _texts_alone(run: AuditedRun) -> str | None:
+def _texts_alone(run: AuditedRun) -> Estimate | None:
     blind = run[0].blind
-    return area_with_interval(blind.ranking.auroc) if blind and blind.ranking else None
+    return blind.ranking.auroc if blind and blind.ranking else None
 
 
 def _beyond_control(run: AuditedRun) -> str | None:
@@ -196,13 +196,13 @@ STATED = (
         "share that looks trained on",
         "share",
         lambda audit: audit.share,
-        missing="no verdict by the test against unseen text",
+        missing="a share is stated beside a verdict against unseen text alone",
     ),
     Column(
         f"seen {BOUND_AT} times or more, at most",
         "share",
         lambda audit: audit.upper_bound(),
-        missing="only with “no evidence”",
+        missing="a bound is stated beside “no evidence” alone",
     ),
     Column("n", "count", lambda audit: len(audit.samples)),
     Column("unseen texts", "count", _unseen_texts),
@@ -210,9 +210,9 @@ STATED = (
 MEASURED = (
     Column("model", "name", lambda run: run[0].model),
     Column("benchmark", "name", lambda run: run[0].benchmark),
-    Column("p-value", "p_value", lambda run: run[0].test and run[0].test.p_value, missing="decided without this test"),
-    Column("with an allowance", "p_value", lambda run: run[0].test and run[0].test.p_beyond, missing="needs none"),
-    Column("texts alone (AUROC)", "text", _texts_alone),
+    Column("p-value", "p_value", lambda run: run[0].test and run[0].test.p_value, missing=NO_TEST),
+    Column("with an allowance", "p_value", lambda run: run[0].test and run[0].test.p_beyond, missing=NO_TEST),
+    Column("texts alone (AUROC)", "area", _texts_alone),
     Column("flagged beyond the control", "text", _beyond_control),
     Column("unseen text", "text", _source, missing="none"),
     Column("date", "text", _date, missing="not recorded"),
@@ -220,6 +220,6 @@ MEASURED = (
 """What each verdict rests on."""
 MEASURED_CAPTION = (
     "p-values: permutation test by group, one-sided; the second after an allowance for projects that the model knows "
-    "from other texts. Texts alone: a baseline that never sees the model; .5 is chance. The control is a model that "
-    "saw neither set."
+    "from other texts. Texts alone: pairs that a classifier ranks rightly without the model; .5 is chance. The control "
+    "is a model that saw neither set."
 )

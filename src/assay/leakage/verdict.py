@@ -60,14 +60,12 @@ from assay.leakage.form_test import LEAST_SUPPORTED, FormTest
 from assay.leakage.results import BEYOND, NO_MORE, NegativeControl
 from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY, UnseenTest
 from assay.reports import (
-    area_interval,
     in_cases,
     named_p_value,
     number_of,
     percent,
     percent_interval,
     points_with_interval,
-    three_decimals,
 )
 from assay.scores import flagged, request
 from assay.types import Decision, ReleaseEvidence, Undecided, Verdict
@@ -206,18 +204,20 @@ def decide(
     return Decision(verdict, finding(evidence, benchmark, model), set_aside=set_aside)
 
 
-def area_in_words(area: Estimate) -> str:
-    """Return an AUROC with its interval, for a sentence; `area_with_interval` is for tables."""
-    level = f"{percent(area.level)} interval " if area.has_interval else ""
-    return f"{three_decimals(area.value)} ({level}{area_interval(area)})"
+def in_pairs(area: Estimate) -> str:
+    """Return an AUROC as what it means, for a sentence: how often the one sample scores higher than the other."""
+    share = f"in {percent(area.value)} of pairs"
+    if not area.has_interval:
+        return f"{share} (chance is 50\u00a0%; {area.reason or 'no interval'})"
+    return f"{share} ({percent(area.level)} interval {percent_interval(area)}; chance is 50\u00a0%)"
 
 
 def finding(evidence: Evidence, benchmark: str, model: str) -> str:
     """Return the result in one sentence, with its figures."""
     if evidence.separation is not None:
         return (
-            f"By {evidence.score}, seen samples of {benchmark} rank above samples never seen in this share of pairs "
-            f"(AUROC): {area_in_words(evidence.separation)}; .5 is chance."
+            f"By {evidence.score}, a seen sample of {benchmark} ranks above one that was never seen "
+            f"{in_pairs(evidence.separation)}."
         )
     if evidence.decides_by_form and evidence.form is not None:
         return form_finding(evidence.form, benchmark, model)
@@ -232,7 +232,7 @@ def finding(evidence: Evidence, benchmark: str, model: str) -> str:
         raise ValueError("evidence without a result has an obstacle, and no finding")
     return (
         f"{percent(evidence.flagged.rate.value)} of {benchmark} is flagged as familiar to {model}, where "
-        f"{percent(evidence.flagged.chance)} is chance; of a benchmark that did not leak as much or more is "
+        f"{percent(evidence.flagged.chance)} is chance; a benchmark that did not leak has as many or more "
         f"flagged {in_cases(evidence.flagged.p_value)}."
     )
 
@@ -267,7 +267,8 @@ def _obstacles_of_groups(
     by_flags = None
     if evidence.separation is None and evidence.test is None:
         by_flags = evidence.flagged
-    yield _missing_interval(result)
+    sides = "benchmark + unseen text" if evidence.separation is None else "members + non-members"
+    yield _missing_interval(result, sides)
     yield _without_power(by_flags, evidence.detectable)
     yield comparability(evidence.blind, evidence.control, evidence.compared, significant=significant)
     yield _hiding_control(by_flags, evidence.control)
@@ -294,11 +295,14 @@ def unfit_score(score: str) -> Obstacle | None:
     )
 
 
-def _missing_interval(result: Estimate) -> Obstacle | None:
+def _missing_interval(result: Estimate, sides: str) -> Obstacle | None:
     if result.has_interval:
         return None
-    needed = f"A verdict needs at least {GROUPS_FOR_INTERVAL} groups on each side."
-    return Obstacle(Undecided.TOO_FEW, f"There is no interval: {result.reason or 'too few values'}. {needed}")
+    reason = result.reason or "too few values for an interval"
+    if len(result.groups) > 1:
+        reason += f" ({sides})"
+    needed = f"a verdict needs at least {GROUPS_FOR_INTERVAL} groups on each side"
+    return Obstacle(Undecided.TOO_FEW, f"{reason[:1].upper()}{reason[1:]}; {needed}.")
 
 
 def _without_power(flags: FlagRate | None, leak: DetectableLeak | None) -> Obstacle | None:
@@ -346,7 +350,7 @@ def _excess_in_words(control: NegativeControl) -> str:
     """Return why the excess over a control does not decide."""
     excess = control.excess
     if excess is None:
-        return "with weights, the whole interval would have to be near chance"
+        return "as the texts are weighted, its whole interval would have to be near chance"
     if not excess.has_interval:
         return f"how much more the audited model flags has no interval ({excess.reason})"
     return (
@@ -371,21 +375,19 @@ def _blind_obstacle(blind: BlindBaseline | None, compared: str) -> Obstacle | No
         explanation = f"Whether {compared} differ in their very text was not measured: {reason}."
         return Obstacle(Undecided.NOT_MEASURED, explanation, is_confound=True)
     area = blind.ranking.auroc
-    reached = f"AUROC {area_in_words(area)}; .5 is chance"
     if blind.separates:
         return Obstacle(
             Undecided.NOT_MEASURED,
-            f"A baseline that never sees the model separates {compared} ({reached}), and no negative control shows "
-            "whether the score reacts to that difference: expected --control MODEL, a model that saw neither, or "
-            "unseen text that is more alike.",
+            f"A classifier that never sees the model ranks {compared} rightly {in_pairs(area)}, and no negative "
+            "control shows whether the score reacts to that difference.",
             is_confound=True,
         )
     # a high value whose interval reaches down shows neither a difference nor that there is none
     if not area.has_interval or area.value >= SEPARATING_AUROC:
         return Obstacle(
             Undecided.TOO_FEW,
-            f"A baseline that never sees the model may separate {compared} ({reached}), and the texts are too few to "
-            "be sure.",
+            f"A classifier that never sees the model ranks {compared} rightly {in_pairs(area)}: the texts are too few "
+            "to show that they are alike.",
             is_confound=True,
         )
     return None
@@ -432,7 +434,9 @@ def form_finding(form: FormTest, benchmark: str, model: str) -> str:
     ends = [measured.low, measured.high]
     if measured.low * measured.high > 0:  # the direction says on which side of 0 the interval lies
         ends = sorted(map(abs, ends))
-    interval = "{:.1f} to {:.1f}".format(*ends).replace("-", "−")
+    # the sum makes 0 of -0
+    low, high = (round(end, 1) + 0.0 for end in ends)
+    interval = f"{low:.1f} to {high:.1f}".replace("-", "−")
     return (
         f"Under {model}, {benchmark} scores {abs(measured.value):.1f} standard deviations {direction} than the unseen "
         f"text ({percent(measured.level)} interval {interval}) after its scores under {form.model} are taken off; of "
@@ -465,8 +469,9 @@ def form_obstacles(form: FormTest, benchmark: str, model: str, *, significant: b
         return
     # the whole interval lies below every clean form, so the comparison itself is off and not the benchmark clean
     if residual.estimate.high < form.floor:
+        floor = f"{form.floor:.1f}".replace("-", "−")
         yield Obstacle(
-            Undecided.EASIER, f"{sentence} That is below all placebos ({form.floor:.1f}), which would hide a leak."
+            Undecided.EASIER, f"{sentence} That is below all of those benchmarks ({floor}), which would hide a leak."
         )
     if not form.rules_out:
         yield Obstacle(

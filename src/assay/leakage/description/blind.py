@@ -2,8 +2,8 @@
 
 from assay.evaluation import CHANCE, SEPARATING_AUROC, Estimate, Ranking
 from assay.leakage.results import Audit
-from assay.leakage.verdict import area_in_words
-from assay.reports import decimal
+from assay.leakage.verdict import in_pairs
+from assay.reports import percent
 from assay.types import Verdict
 
 
@@ -25,9 +25,9 @@ def baseline_sentence(audit: Audit) -> str:
     if measured is None:
         return f"No blind baseline: {audit.blind.reason if audit.blind else 'none was measured'}."
     kind, baseline = measured
-    reached = f"AUROC {area_in_words(baseline.auroc)}; .5 is chance."
     verb, meaning = _meaning(audit, baseline.auroc)
-    return f"A baseline that never sees the model ({kind}) {verb} {audit.blind_compares}: {reached} {meaning}".rstrip()
+    reached = f"{audit.blind_compares}: it ranks them rightly {in_pairs(baseline.auroc)}."
+    return f"A classifier that never sees the model ({kind}) {verb} {reached} {meaning}".rstrip()
 
 
 def _meaning(audit: Audit, area: Estimate) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _meaning(audit: Audit, area: Estimate) -> tuple[str, str]:
         )
     if area.low > CHANCE:
         return "separates a little", (
-            f"That is below the {decimal(SEPARATING_AUROC)} from which on a comparison counts as confounded here, but "
+            f"That is below the {percent(SEPARATING_AUROC)} from which on a comparison counts as confounded here, but "
             "results no better than this may come from the texts alone."
         )
     return "cannot separate", ""

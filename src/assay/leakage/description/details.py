@@ -7,12 +7,12 @@ from assay.evaluation import CHANCE, DosePoint, Estimate, FlagRate
 from assay.leakage.description.blind import baseline_sentence
 from assay.leakage.description.methods import titled
 from assay.leakage.form_test import LEAK, FormTest, groups_needed, power
-from assay.leakage.naming import FALSE_SHARE, named_samples
+from assay.leakage.naming import named_samples
 from assay.leakage.results import Audit, Calibration, ScoreSummary
 from assay.leakage.unseen_test import BOUND_AT, FAMILIARITY
-from assay.leakage.verdict import more_or_less
+from assay.leakage.verdict import in_pairs, more_or_less
 from assay.reports import four_digits, in_cases, listed, number_of, percent, percent_interval
-from assay.types import Verdict
+from assay.types import Undecided, Verdict
 
 FAMILIAR_FORM = (
     "Where a part of a benchmark was trained on, its other part looks more familiar too, because the model learns the "
@@ -47,7 +47,8 @@ def _measured(audit: Audit, summary: ScoreSummary) -> Iterable[str]:
         return ranking_sentences(audit, summary.ranking.auroc)
     if summary.calibration is not None:
         return calibrated_sentences(audit, summary.calibration)
-    return (UNCALIBRATED,)
+    # beside the proof of a lot it would take back what was just said
+    return (UNCALIBRATED,) if summary.is_open else ()
 
 
 def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
@@ -67,9 +68,12 @@ def _verdict_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
 def _limits(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
     if summary.calibration is not None and summary.calibration.false_positives is not None:
         yield from _at_threshold(summary.calibration, summary.calibration.false_positives)
-    if summary.test is not None:
-        yield from power_sentences(summary.test.detectable)
-    if summary.form is not None:
+    # beside a finding, or a reason that more texts would not remove, it would be no answer to any question
+    may_hide = summary.decision.verdict is Verdict.NO_EVIDENCE or summary.decision.reason is Undecided.TOO_FEW
+    if summary.test is not None and may_hide:
+        yield power_sentence(summary.test.detectable)
+    # a residual that ruled the leak out did find out; how often one would is a question before the run
+    if summary.form is not None and summary.is_open:
         yield form_power_sentence(summary.form)
     if audit.blind is not None:
         yield baseline_sentence(audit)
@@ -89,19 +93,20 @@ def bound_sentence(bound: float) -> str:
     """Return the upper bound in words."""
     # "at most 100 %" would read as a finding
     if bound >= 1:
-        return f"All of the texts may have been seen {BOUND_AT} times or more (95 % bound)."
+        return f"All of the texts may have been seen {BOUND_AT} times or more (95 % confidence)."
     if bound < SMALLEST_SHOWN:
-        return f"Fewer than {percent(0.01)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
-    return f"At most {percent(bound)} of the texts were seen {BOUND_AT} times or more (95 % bound)."
+        return f"Fewer than {percent(0.01)} of the texts were seen {BOUND_AT} times or more (95 % confidence)."
+    return f"At most {percent(bound)} of the texts were seen {BOUND_AT} times or more (95 % confidence)."
 
 
-def power_sentences(detectable: Mapping[int, float]) -> tuple[str, ...]:
+def power_sentence(detectable: Mapping[int, float]) -> str:
     """Return the smallest shares that a test can reveal, in words."""
     shown = []
     for times, share in detectable.items():
-        shown.append(f"{percent(share) if share <= 1 else 'none'} if seen {_times(times)}")
+        # infinite where no share is enough
+        shown.append(f"{f'{percent(share)} of the texts' if share <= 1 else 'no leak'} if seen {_times(times)}")
     assumed = "This assumes that the model remembers as well as `builtin:small`."
-    return (f"Smallest share that this run reveals with 80 % power: {', '.join(shown)}. {assumed}",)
+    return f"Smallest leak that such a run finds in 80 % of cases: {', '.join(shown)}. {assumed}"
 
 
 def form_power_sentence(form: FormTest) -> str:
@@ -133,14 +138,6 @@ def sufficient_dose(points: Sequence[DosePoint]) -> float | None:
     return sufficient
 
 
-def in_pairs(estimate: Estimate) -> str:
-    """Return an AUROC as what it means: how often the one sample scores higher than the other."""
-    share = f"in {percent(estimate.value)} of pairs"
-    if not estimate.has_interval:
-        return f"{share} (chance is 50 %; {estimate.reason})"
-    return f"{share} ({percent(estimate.level)} interval {percent_interval(estimate)}; chance is 50 %)"
-
-
 def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
     """Yield from which number of exposures on samples can be told from others, and what a threshold flags."""
     points = sorted(summary.doses, key=lambda point: point.dose)
@@ -159,7 +156,8 @@ def dose_sentences(audit: Audit, summary: ScoreSummary) -> Iterator[str]:
 
 def ranking_sentences(audit: Audit, area: Estimate) -> Iterator[str]:
     """Yield how well members can be told from non-members."""
-    if not math.isnan(area.value):
+    # a verdict by labels has said so
+    if audit.deciding.is_open and not math.isnan(area.value):
         yield f"By {titled(audit.primary)}, a random member scores higher than a random non-member {in_pairs(area)}."
     # a direction that is chosen after a look at the data makes any score detect something
     if area.high < CHANCE:
@@ -179,7 +177,7 @@ def calibrated_sentences(audit: Audit, calibration: Calibration) -> Iterator[str
     bounds = percent_interval(flags.rate) if flags.rate.has_interval else "no interval"
     yield (
         f"Flagged one by one: {percent(flags.rate.value)} of the samples ({bounds}), where {percent(flags.chance)} is "
-        f"chance; of a benchmark that did not leak as many or more are flagged {in_cases(flags.p_value)}."
+        f"chance; a benchmark that did not leak has as many or more flagged {in_cases(flags.p_value)}."
     )
     if control is not None:
         rate = control.flagged.rate
@@ -231,7 +229,7 @@ def _single_samples(audit: Audit) -> str:
         return f"No single sample is named: {named.reason}."
     return (
         f"Single samples: {named.score} names {len(named.samples):,} of {named.tested:,}, corrected for testing all of "
-        f"them (Benjamini-Hochberg, q ≤ {named.level:g}). {FALSE_SHARE}"
+        f"them (Benjamini-Hochberg, q ≤ {named.level:g}). {named.false_share}"
     )
 
 

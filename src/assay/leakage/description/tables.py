@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from assay.evaluation import BlindBaseline, Estimate, FlagRate, Ranking
 from assay.leakage.description.blind import baseline_separates_labels, measured_baseline
-from assay.leakage.naming import FALSE_SHARE, named_samples, names_samples
+from assay.leakage.naming import named_samples, names_samples
 from assay.leakage.results import (
     BEYOND,
     NO_MORE,
@@ -85,7 +85,7 @@ def condition_table(audit: Audit) -> Table | None:
 def _conditions(audit: Audit, test: UnseenTest) -> Iterator[tuple[str, str, str]]:
     """Yield condition, value and meaning."""
     if audit.blind is not None:
-        yield "blind baseline (AUROC)", *_blind_cells(audit.blind)
+        yield "texts alone, without the model (AUROC)", *_blind_cells(audit.blind)
     if audit.deciding.control is not None:
         yield from _control_conditions(audit.deciding.control)
     # NaN: not made, and no row claims that it was
@@ -341,7 +341,9 @@ def named_table(audit: Audit) -> Table | None:
     named = named_samples(audit)
     if not named.samples:
         return None
-    caption = [f"Named by {named.score}: q ≤ {named.level:g} over {number_of(named.tested, 'sample')}. {FALSE_SHARE}"]
+    caption = [
+        f"Named by {named.score}: q ≤ {named.level:g} over {number_of(named.tested, 'sample')}. {named.false_share}"
+    ]
     if len(named.samples) > MOST_NAMED:
         caption.append(f"{len(named.samples) - MOST_NAMED:,} more are in the list of samples.")
     return Table(
@@ -413,7 +415,7 @@ def part_table(audit: Audit) -> Table | None:
     chance = percent(audit.parts[0].flagged.chance)
     caption = [
         f"By {audit.primary}, given what stands before the part; compared with the same part of the unseen texts.",
-        f"Chance flags {chance}. p: how often as many would be flagged had nothing leaked.",
+        f"Chance flags {chance}. p: how often a benchmark that did not leak has as many or more flagged.",
     ]
     # flags of a part have no control, and beside an open answer would be read as one
     if audit.deciding.is_open:

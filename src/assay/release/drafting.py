@@ -5,6 +5,7 @@ a function's name wherever it stands, another name where it stands like code.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from operator import attrgetter, itemgetter
 from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.families import evened, name_families, partly_changed
+from assay.release.families import evened, name_families, partly_changed, singular
 from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
@@ -120,17 +121,23 @@ def drafted(
     # a name stays where a word of the row may be a mention of it and may be plain English
     cut = _cut(row, layout=layout, program=program, names=names, fitting=fitting)
     keep |= cut.unclear | naming.fixed(task, cut.mentioned)
+    words, alone = _words_of(row), naming.alone(task, names)
+    keep |= _in_other_number(cut.mentioned - alone, words.difference(map(attrgetter("name"), names)))
     # a statement shows calls, and no parameters
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
-    alone = naming.alone(task, names)
     groups = map(partial(_names_at, names), name_families(names, alone))
     # where one name of a family stays, the whole family stays
     keep = keep.union(*filterfalse(keep.isdisjoint, groups))
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
-        program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
+        program.text,
+        most,
+        language=language,
+        seed=seed,
+        keep=keep,
+        pool=naming.pool(task, public, cut.mentioned, words=words),
     )
     if not drawn.variants:
         return drawn.reason or "no names to change"
@@ -156,6 +163,18 @@ def drafted(
         content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
         fitting=fitting,
     )
+
+
+def _words_of(row: SourceRow) -> frozenset[str]:
+    """Return the words of a row in lower case; an attribute behind a dot is none."""
+    texts = map(itemgetter(1), cells_of(row, list(row)))
+    return frozenset(map(str.lower, re.findall(r"(?<![\w.])[^\W\d]\w*", "\n".join(texts))))
+
+
+def _in_other_number(mentioned: frozenset[str], words: frozenset[str]) -> frozenset[str]:
+    """Return the names in prose whose singular or plural is a word there too: beside "each item" no `items` changes."""
+    singulars = Counter(map(singular, words.union(mentioned)))
+    return frozenset(name for name in mentioned if singulars[singular(name)] > 1)
 
 
 def _number_in(numbered: dict[str, int], word: str) -> int:

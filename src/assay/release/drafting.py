@@ -12,7 +12,7 @@ from functools import partial
 from itertools import filterfalse, islice
 from operator import attrgetter, itemgetter
 
-from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.code import NO_IDENTIFIERS, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
 from assay.release.families import evened, name_families, partly_changed, singular
@@ -22,6 +22,7 @@ from assay.release.secret_values import CutCell, TaskContent
 _WORD = re.compile(r"[^\W\d]\w*")
 _JSON_KEY = re.compile(r'"(\w+)": ')
 _GLUE = "\n\n"
+NO_NAMES = "no name can change: none has a synonym, or prose may mean them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def drafted(
         pool=naming.pool(task, public, cut.mentioned, words=words),
     )
     if not drawn.variants:
-        return drawn.reason or "no names to change"
+        return NO_NAMES if drawn.reason == NO_IDENTIFIERS else drawn.reason or NO_NAMES
     # once more, since `keep` has grown
     names = analysis(program.text, keep=keep, language=language).names
     old, families = tuple(map(attrgetter("name"), names)), name_families(names, alone)

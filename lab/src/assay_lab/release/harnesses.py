@@ -60,7 +60,7 @@ class Size:
     """Tasks of each benchmark: the first ones of HumanEval, and some spread over BigCodeBench."""
 
     humaneval: int = 40
-    bigcodebench: int = 40
+    bigcodebench: int = 24
 
 
 @dataclass(frozen=True, slots=True)

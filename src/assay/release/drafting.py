@@ -122,8 +122,8 @@ def drafted(
     # a name stays where a word of the row may be a mention of it and may be plain English
     cut = _cut(row, layout=layout, program=program, names=names, fitting=fitting)
     keep |= cut.unclear | naming.fixed(task, cut.mentioned)
-    words, alone = _words_of(row), naming.alone(task, names)
-    keep |= _in_other_number(cut.mentioned - alone, words.difference(map(attrgetter("name"), names)))
+    text_words, alone = _words_of(row), naming.alone(task, names)
+    keep |= _in_other_number(cut.mentioned - alone, text_words.difference(map(attrgetter("name"), names)))
     # a statement shows calls, and no parameters
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
@@ -138,7 +138,7 @@ def drafted(
         language=language,
         seed=seed,
         keep=keep,
-        pool=naming.pool(task, public, cut.mentioned, words=words),
+        pool=naming.pool(task, public, cut.mentioned, words=text_words),
     )
     if not drawn.variants:
         return NO_NAMES if drawn.reason == NO_IDENTIFIERS else drawn.reason or NO_NAMES

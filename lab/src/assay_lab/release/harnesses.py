@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import itemgetter
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -85,7 +86,9 @@ class Run:
         """
         program, *rest = arguments
         path = f"{self.environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        # modules of this interpreter are not those of the environment
+        inherited = dict(os.environ)
+        inherited.pop("PYTHONPATH", None)
         done = subprocess.run(  # noqa: S603  a program that this module names
             [str(self.environment / "bin" / program), *rest],
             cwd=self.folder,
@@ -230,12 +233,13 @@ def measured(name: str, environment: Path, rows: Sequence[SourceRow], folder: Pa
     for file, of_file in (("original", rows), ("public", made.secret.published(1))):
         kept = [task for task in of_file if task["task_id"] not in failing]
         tasks = written(folder / f"{file}-kept.jsonl", kept)
+        ids = list(map(itemgetter("task_id"), kept))
         for kind in ("right", "broken"):
             own = folder / f"{file}-{kind}"
             own.mkdir()
-            solutions = {str(task["task_id"]): BROKEN for task in kept}
+            solutions = dict.fromkeys(ids, BROKEN)
             if kind == "right":
-                solutions = {str(task["task_id"]): str(task["canonical_solution"]) for task in kept}
+                solutions = dict(zip(ids, map(itemgetter("canonical_solution"), kept), strict=True))
             run = Run(environment, tasks.absolute(), solutions, own)
             row[f"{file}, {kind}"] = harness.run(run)
     return row

@@ -14,9 +14,12 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
+from rich.text import Text
 
 from assay.escaping import visible
 
@@ -63,13 +66,22 @@ def _share(done: int, total: int) -> float:
     return done / total if total else 0.0
 
 
+class _Description(TextColumn):
+    """The name of the work, which gives way where a terminal is narrow: the figures stay."""
+
+    def render(self, task: Task) -> Text:
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
+
+
 def _columns(unit: str) -> tuple[ProgressColumn, ...]:
     return (
-        TextColumn("{task.description}"),
+        _Description("{task.description}", table_column=Column()),
         BarColumn(),
-        MofNCompleteColumn(),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
         TextColumn(unit),
-        TimeElapsedColumn(),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
         TextColumn("{task.fields[left]}"),
     )
 

@@ -14,6 +14,7 @@ from queue import SimpleQueue
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 
 from assay.cli import OUTPUT_SETTINGS
 from assay.cli.app import command_line
@@ -23,7 +24,16 @@ from assay.cli.options import WRITTEN
 from assay.cli.terminal import OutputSettings
 from assay.cli.typer_parts import CHECKED, function_of
 from assay.errors import DataError
-from assay.progress import PERIOD, REPORTING, ProgressLines, Reporting, TimeLeft, WorkClock, time_in_words
+from assay.progress import (
+    PERIOD,
+    REPORTING,
+    ProgressLines,
+    Reporting,
+    TimeLeft,
+    WorkClock,
+    progress_bar,
+    time_in_words,
+)
 from assay.unseen.describing import STILL_APART
 
 
@@ -356,6 +366,13 @@ def test_a_wrong_option_is_refused_in_one_line_with_the_nearest_name(assay, argu
 
 
 class TestProgress:
+    def test_a_narrow_terminal_shortens_the_name_and_keeps_the_figures(self, monkeypatch):
+        console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
+        monkeypatch.setattr("assay.progress.ERRORS", console)
+        with progress_bar("scoring copies with a model of a long name") as progress:
+            progress(110, 274)
+        assert "110/274 texts" in console.file.getvalue()
+
     def test_a_line_each_period_and_none_before(self, capsys):
         now = [0.0]
         lines = ProgressLines("auditing mbpp", clock=lambda: now[0])

@@ -16,6 +16,8 @@ from assay.datasets import DataSelection, ids_of, layout_of, read_dataset, score
 from assay.errors import DataError, SandboxUnavailable
 from assay.release import ReleaseSettings, check_published, make, rotate, show_copies, twins, verify
 from assay.release.clusters import clusters_of
+from assay.release.drafting import drafted
+from assay.release.naming import NameSources
 from assay.release.secret_file import held_secret, read_secret, release_lines
 from assay.release.secret_values import Publication
 from release.conftest import ANYWHERE, KEY, WORDS, humaneval_row, written
@@ -370,6 +372,20 @@ def test_letters_that_prose_mentions_stay_and_no_close_synonym_has_another_sense
         assert "The n-th of" in prompt
         assert "a[i] <= a[j]" in prompt
         assert "last_in_" in prompt
+
+
+@pytest.mark.parametrize(("prose", "changes"), [("Count them.", True), ("Count each item.", False)])
+def test_a_name_stays_beside_its_singular_in_prose(prose, changes):
+    row = {
+        "task_id": "HumanEval/2",
+        "prompt": f'def count_all(items):\n    """{prose}\n\n    items (list): The items.\n    """\n',
+        "canonical_solution": "    return len(items)\n",
+        "entry_point": "count_all",
+        "test": "def check(candidate):\n    assert candidate([1]) == 1\n",
+    }
+    layout = layout_of([row], DataSelection(), "")
+    draft = drafted(row, layout, "python", seed=1, most=5, naming=NameSources())
+    assert ("items" in [name.name for name in getattr(draft, "names", ())]) == changes
 
 
 def test_close_synonyms_change_prose_and_the_authors_lists_come_first(tmp_path):

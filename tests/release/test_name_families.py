@@ -21,6 +21,10 @@ def _names(*names: str) -> list[Renamable]:
         (("a", "c"), ("p", "r"), ("p", "r")),
         (("i", "n"), ("p", "k"), ("p", "k")),
         (("open_index", "close_index"), ("open_pos", "close_idx"), ("open_pos", "close_index")),
+        (("min_age", "max_age"), ("minimum_age", "max_age"), ("min_age", "max_age")),
+        (("min_age", "max_age"), ("minimum_age", "maximum_age"), ("minimum_age", "maximum_age")),
+        (("LABELS", "label"), ("TAGS", "label"), ("LABELS", "label")),
+        (("entries", "entry"), ("items", "item"), ("items", "item")),
         (("count_a", "total"), ("cnt_a", "sums"), ("cnt_a", "sums")),
     ],
 )
@@ -45,6 +49,19 @@ def test_a_short_task_has_copies_in_which_some_names_stay_and_never_its_original
     copies = [("get_max", "lst1", "lst2")]
     found = set(partly_changed(old, copies, name_families(_names(*old)), seed=1))
     assert found == {("get_max", "lst1", "lst2"), ("find_max", "lst1", "lst2"), ("get_max", "l1", "l2")}
+
+
+def test_a_short_form_is_written_out_only_as_the_word_that_the_text_has():
+    assert "column" in ClosePool().candidates("col", "variable")
+    assert "column" not in ClosePool(words=frozenset({"color"})).candidates("col", "variable")
+    assert "column" in ClosePool(words=frozenset({"color", "column"})).candidates("col", "variable")
+    assert "column" in ClosePool(words=frozenset({"col", "cols"})).candidates("col", "variable")
+
+
+def test_values_and_numbers_are_no_elements():
+    pool = ClosePool()
+    assert pool.candidates("byte_values", "variable") == ("byte_vals",)
+    assert pool.candidates("numbers", "variable") == ("nums",)
 
 
 def test_letters_stay_in_formulas_and_functions_are_not_abbreviated():

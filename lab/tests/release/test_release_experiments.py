@@ -1,6 +1,8 @@
 """The experiments on releases: their plants are found, and their null holds."""
 
 import json
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from assay.release import lot_test
 from assay_lab.experiments import all_measurements
 from assay_lab.release import power, pretrained, statistic, twins
+from assay_lab.release.harnesses import Run, replies
 from assay_lab.release.plants import copy_set, evidence_table, task_rows
 
 
@@ -71,8 +74,9 @@ def test_the_experiments_are_listed():
         "cost",
         "harm",
         "black-box",
+        "harnesses",
     ]
-    assert names == {"release/black-box", *map("release/{}".format, subjects)}
+    assert names == set(map("release/{}".format, subjects))
 
 
 def test_a_lot_that_was_kept_is_not_trained_again(tmp_path):
@@ -82,3 +86,21 @@ def test_a_lot_that_was_kept_is_not_trained_again(tmp_path):
     (kept,) = tmp_path.iterdir()
     kept.write_text(json.dumps([{"p evidence": 0.5}]), "utf-8")
     assert list(pretrained.lots(size, 0, {"work": tmp_path})) == [{"p evidence": 0.5}]
+
+
+def test_the_replies_to_a_harness_are_the_solutions_of_the_prompts_that_it_asks_for(tmp_path):
+    rows = [{"task_id": "1", "prompt": "def f():\n"}, {"task_id": "2", "prompt": "def f():\n    # more\n"}]
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    requests = {
+        "completions": {"prompt": ["def f():\n    # more\n", "def f():\n"]},
+        "chat/completions": {"messages": [{"role": "user", "content": "Write this.\ndef f():\n"}]},
+    }
+    texts = []
+    with replies(Run(tmp_path, tasks, {"1": "one", "2": "two"}, tmp_path)) as address:
+        connection = HTTPConnection(urlsplit(address).netloc)
+        for path, body in requests.items():
+            connection.request("POST", f"/v1/{path}", json.dumps(body))
+            texts += [choice["message"]["content"] for choice in json.load(connection.getresponse())["choices"]]
+        connection.close()
+    assert texts == ["two", "one", "one"]

@@ -28,6 +28,7 @@ from .rename.prose import prose_mentions as prose_mentions
 from .rename.python_names import keywords_of as keywords_of
 from .rename.reordering import reordered as reordered
 from .rename.variant_engine import KINDS as KINDS
+from .rename.variant_engine import NO_IDENTIFIERS as NO_IDENTIFIERS
 from .rename.variant_engine import Extent as Extent
 from .rename.variant_engine import Variant as Variant
 from .rename.variant_engine import VariantSet as VariantSet

@@ -39,7 +39,8 @@ def data_card(secret: Secret, number: int) -> str:
         canary = f"Canary: `{committed.canary}`\n\n"
     return (
         f"# {committed.name}, version {number}\n\n{invalid}"
-        f"Each task is one of {committed.first} copies, chosen by lot; the others are secret. {naming}"
+        f"Of {len(committed.tasks)} tasks each is one of {committed.first} copies, chosen by lot; the others are "
+        f"secret. {naming}"
         "So whether a model was trained on this file can be tested exactly.\n\n"
         f"| fact | value |\n|---|---|\n| published | {version.day} |\n| committed | {committed.created} |\n"
         f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"

@@ -298,9 +298,16 @@ def _(shown: ShownCopies) -> Report:
 
 def _left_out_table(left_out: Mapping[str, str]) -> list[Table]:
     """Return the table of the tasks that are no part of a test; none where there are no such tasks."""
-    title = "Tasks that are published unchanged and are no part of the test"
-    rows = list(left_out.items())[:LISTED]
-    return [_table("left-out", title, heads={"task": "name", "reason": "text"}, rows=rows)] if rows else []
+    if not left_out:
+        return []
+    table = _table(
+        "left-out",
+        title="Tasks that are published unchanged and are no part of the test",
+        heads={"task": "name", "reason": "text"},
+        rows=list(left_out.items())[:LISTED],
+        caption=("Where names are too few, --names or --unrelated gives more, and --copies asks for fewer.",),
+    )
+    return [table]
 
 
 @describe.register

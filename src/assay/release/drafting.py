@@ -5,22 +5,24 @@ a function's name wherever it stands, another name where it stands like code.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import filterfalse, islice
 from operator import attrgetter, itemgetter
 
-from assay.code import Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
+from assay.code import NO_IDENTIFIERS, Renamable, Variant, analysis, docstring_lines, prose_mentions, variants
 from assay.datasets import CellAddress, SourceRow, TaskLayout, cells_of, with_cells
 from assay.languages import LANGUAGES
-from assay.release.families import evened, name_families, partly_changed
+from assay.release.families import evened, name_families, partly_changed, singular
 from assay.release.naming import NameSources
 from assay.release.secret_values import CutCell, TaskContent
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _JSON_KEY = re.compile(r'"(\w+)": ')
 _GLUE = "\n\n"
+NO_NAMES = "no name can change: none has a synonym, or prose may mean them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +122,26 @@ def drafted(
     # a name stays where a word of the row may be a mention of it and may be plain English
     cut = _cut(row, layout=layout, program=program, names=names, fitting=fitting)
     keep |= cut.unclear | naming.fixed(task, cut.mentioned)
+    text_words, alone = _words_of(row), naming.alone(task, names)
+    keep |= _in_other_number(cut.mentioned - alone, text_words.difference(map(attrgetter("name"), names)))
     # a statement shows calls, and no parameters
     shown = {name.name for name in names if name.kind == "function"} if layout.statement else in_signatures
     public = cut.mentioned.union(shown)
     keep |= _in_other_columns(row, layout, names)
-    alone = naming.alone(task, names)
     groups = map(partial(_names_at, names), name_families(names, alone))
     # where one name of a family stays, the whole family stays
     keep = keep.union(*filterfalse(keep.isdisjoint, groups))
     naming.check(task, changing=set(map(attrgetter("name"), names)) - keep)
     drawn = variants(
-        program.text, most, language=language, seed=seed, keep=keep, pool=naming.pool(task, public, cut.mentioned)
+        program.text,
+        most,
+        language=language,
+        seed=seed,
+        keep=keep,
+        pool=naming.pool(task, public, cut.mentioned, words=text_words),
     )
     if not drawn.variants:
-        return drawn.reason or "no names to change"
+        return NO_NAMES if drawn.reason == NO_IDENTIFIERS else drawn.reason or NO_NAMES
     # once more, since `keep` has grown
     names = analysis(program.text, keep=keep, language=language).names
     old, families = tuple(map(attrgetter("name"), names)), name_families(names, alone)
@@ -156,6 +164,18 @@ def drafted(
         content=_cut(row, layout=layout, program=program, names=names, fitting=fitting).content,
         fitting=fitting,
     )
+
+
+def _words_of(row: SourceRow) -> frozenset[str]:
+    """Return the words of a row in lower case; an attribute behind a dot is none."""
+    texts = map(itemgetter(1), cells_of(row, list(row)))
+    return frozenset(map(str.lower, re.findall(r"(?<![\w.])[^\W\d]\w*", "\n".join(texts))))
+
+
+def _in_other_number(mentioned: frozenset[str], words: frozenset[str]) -> frozenset[str]:
+    """Return the names in prose whose singular or plural is a word there too: beside "each item" no `items` changes."""
+    singulars = Counter(map(singular, words.union(mentioned)))
+    return frozenset(name for name in mentioned if singulars[singular(name)] > 1)
 
 
 def _number_in(numbered: dict[str, int], word: str) -> int:

@@ -1,7 +1,8 @@
 """Names that belong together: `l1` and `l2`, `x_min` and `y_min`, or the letters i and j. A copy changes all or none.
 
 A reader takes `lst1, items2` for two kinds of thing, and j, x for no pair of indices. So names that differ in digits
-and letters alone get the same new words, letters in a row stay in a row, and a word becomes one other word in a copy.
+and letters alone, in number or in the end of a range (`item`, `items`; `min_age`, `max_age`) get the same new words,
+letters in a row stay in a row, and a word becomes one other word in a copy.
 """
 
 import random
@@ -13,6 +14,9 @@ from assay.code import Renamable, identifier
 Names = tuple[str, ...]
 ROWS = ("abcd", "ijk", "pqr", "xyz")
 """Letters that stand for one kind of thing where they stand together."""
+ENDS = {"max": "min", "maximum": "minimum", "largest": "smallest", "highest": "lowest", "high": "low", "hi": "lo"}
+"""Word for the upper end of a range → word for the lower one."""
+SHORTEST_PLURAL = 4
 COMBINED = 4096
 """Combinations of families that are looked at."""
 
@@ -31,9 +35,21 @@ def name_families(names: Sequence[Renamable], alone: Collection[str] = ()) -> li
 
 
 def _stem(name: str) -> Names:
-    """Return the words of a name without its letters; its letters where it has no words."""
+    """Return the words of a name without its letters, in the singular; its letters where it has no words."""
     words = tuple(identifier(name).lowered)
-    return tuple(word for word in words if len(word) > 1) or words
+    longer = tuple(word for word in words if len(word) > 1)
+    return tuple(map(_kind_of, longer)) or words
+
+
+def _kind_of(word: str) -> str:
+    return singular(ENDS.get(word, word))
+
+
+def singular(word: str) -> str:
+    """Return the singular of a plural that an s makes; any other word as it is."""
+    if len(word) < SHORTEST_PLURAL or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
 
 
 def evened(old: Names, drawn: Names, candidates: Sequence[Iterable[str]], families: Iterable[Sequence[int]]) -> Names:

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +22,7 @@ from assay.code import Problem, reordered, replaced_tests
 from assay.datasets import DataSelection, SourceRow, TaskLayout, read_rows, scored_text, task_table
 from assay.errors import DataError, SandboxUnavailable
 from assay.files import write_text
-from assay.progress import progress_bar
+from assay.progress import Phases, progress_bar
 from assay.python_parser import compiles
 from assay.release.clusters import clusters_of
 from assay.release.data_card import data_card
@@ -297,9 +297,9 @@ class _CopyPlan:
         left_out: dict[str, str] = {}
         pending: list[Future[SecretTask]] = []
         tasks, few = [], 0
-        with sandbox_threads() as pool, progress_bar("making copies") as progress:
+        with sandbox_threads() as pool, progress_bar("running the tests of the originals", unit="tasks") as progress:
             # the tests of the original come first: a task that fails its own shows nothing of a copy
-            levels = list(pool.map(self._level, range(len(self.ids))))
+            levels = self._levels(pool, progress)
             shown = self._shown_examples(notes)
             # sandboxes run the tests of earlier tasks while this process makes the copies of the next one
             for place, name in enumerate(self.ids):
@@ -307,15 +307,14 @@ class _CopyPlan:
                 if isinstance(draft, CopyDraft) and len(draft.copies) < self.first:
                     # more than, since a copy is the twin
                     few += len(draft.copies) > LEAST_COPIES
-                    draft = (
-                        f"{len(draft.copies)} of the {self.first} copies that are needed, the twin included "
-                        "(more by --names or --unrelated; or fewer --copies)"
-                    )
+                    draft = f"its names give {len(draft.copies)} of {self.first} copies"
                 if isinstance(draft, str):
                     left_out[name] = draft
                     continue
                 blank = self._blank(place, draft, level=levels[place], shown=shown.get(place, ()))
                 pending.append(pool.submit(self._verified, blank, draft))
+            if progress:
+                progress.phase("running the tests of the copies")
             for done, future in enumerate(pending, 1):
                 task = future.result()
                 if task.copies:
@@ -327,6 +326,17 @@ class _CopyPlan:
         if few:
             notes.append(f"--copies {LEAST_COPIES} tests {number_of(few, 'task')} more. {FEWER_COPIES}")
         return tasks, left_out
+
+    def _levels(self, pool: Executor, progress: Phases | None) -> list[str]:
+        """Return what `_level` says of each task."""
+        levels = []
+        for level in pool.map(self._level, range(len(self.ids))):
+            levels.append(level)
+            if progress:
+                progress(len(levels), len(self.ids))
+        if progress:
+            progress.phase("making copies")
+        return levels
 
     def _level(self, place: int) -> str:
         """Return how the copies of a task can be verified, or why the original is no ground for a copy."""

@@ -49,9 +49,11 @@ class NameSources:
         rest = UNRELATED if self.unrelated else SYNONYMS
         return f"{OWN}, else {rest}" if self.listed else rest
 
-    def pool(self, task: str, public: frozenset[str], prose: frozenset[str]) -> NamePool:
+    def pool(
+        self, task: str, public: frozenset[str], prose: frozenset[str], words: frozenset[str] = frozenset()
+    ) -> NamePool:
         """Return the pool of a task; see `ClosePool`."""
-        others: NamePool = DictionaryPool() if self.unrelated else ClosePool(public, prose)
+        others: NamePool = DictionaryPool() if self.unrelated else ClosePool(public, prose, words)
         alternatives = (self.listed or {}).get(task)
         return ListedNames(alternatives, others) if alternatives else others
 

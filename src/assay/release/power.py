@@ -84,6 +84,7 @@ def power_table(tasks: int, naming: str) -> Table:
     for power in sorted(measured, key=lambda row: (-row.published, -row.seen, row.times)):
         seen = f"{power.seen} of {number_of(power.published, 'task')}"
         rows.append(Row((seen, power.times, power.alone, power.with_parent)))
+    lots = " or ".join(sorted({str(power.lots) for power in measured})) or "no"
     if not rows:
         rows = [Row((number_of(tasks, "task"), *[Missing("not measured")] * 3))]
     return Table(
@@ -92,7 +93,7 @@ def power_table(tasks: int, naming: str) -> Table:
         columns=columns,
         rows=tuple(rows),
         caption=(
-            f"Share of ten releases with p ≤ .01, where a small model was trained on copies ({SOURCE}).",
+            f"Share of {lots} releases with p ≤ .01, where a small model was trained on copies ({SOURCE}).",
             PRETRAINED,
             "Not measured: larger models, 1,000 tasks, mixtures beyond ten other functions for each task.",
             text_power_sentence(),

@@ -72,7 +72,7 @@ class ReleaseTestSettings(Settings):
     PANEL: ClassVar[str] = ""
     access: Annotated[
         ReleaseAccess,
-        Setting("gray: token probabilities; black: text alone, which sends public text and finds less.", common=True),
+        Setting("gray: token probabilities; black: text alone, which finds what was seen many times.", common=True),
     ] = "gray"
     parent: Annotated[
         tuple[str, ...],

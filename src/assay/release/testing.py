@@ -252,6 +252,8 @@ def _resumable(
     folder = secret.resolve().with_name(f".{secret.resolve().name}.scores")
     if folder.is_symlink():
         raise DataError(f"{folder} is a link; expected a folder of this test, or nothing")
+    if folder.is_dir():
+        inform("an earlier test was cut short: what it computed is not computed again")
     folder.mkdir(mode=0o700, exist_ok=True)
     with StatisticsCache(folder / "scores.sqlite") as cache:
         yield list(map(partial(_cached, cache, access), models))

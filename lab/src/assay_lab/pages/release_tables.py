@@ -88,6 +88,15 @@ def release_cost(file: File) -> str:
     return _all_values(file["results"])
 
 
+def release_harnesses(file: File) -> str:
+    """Return what harnesses say of a release and of its original."""
+    heads = {"harness": "harness", "version": "version", "benchmark": "benchmark", "tasks": "tasks"}
+    heads |= {"copies": "with copies", "original, right": "original, references", "public, right": "public, references"}
+    return rows_table(
+        file["results"], heads | {"original, broken": "original, broken", "public, broken": "public, broken"}
+    )
+
+
 def release_black_box(file: File) -> str:
     """Return how often text alone, and log-likelihoods of the same lot, find a model that was trained."""
     heads = {"exposures": "exposures", "asked for": "asked for", "tasks": "tasks", "lots": "lots"}

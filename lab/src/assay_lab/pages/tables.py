@@ -54,6 +54,7 @@ from assay_lab.pages.release_tables import (
     release_cost,
     release_difficulty,
     release_harm,
+    release_harnesses,
     release_null,
     release_power,
     release_pretrained,
@@ -205,6 +206,7 @@ TABLES: Mapping[str, tuple[str, Callable[..., str]]] = {
     "release-black-box": ("release/black_box", release_black_box),
     "release-harm": ("release/harm", release_harm),
     "release-cost": ("release/cost", release_cost),
+    "release-harnesses": ("release/harnesses", release_harnesses),
     "kds-options": ("dataset/kds-table-2+dataset/kds-table-3", kds_options),
 }
 """Name of a table in a page → the files it is made from, with `+` between them, and how."""

@@ -180,11 +180,13 @@ class ClosePool:
     Attributes:
         public: names that prose, examples or callers use; the synonyms of others are less close.
         prose: names that prose uses as words, which are not abbreviated.
+        words: of the text, in lower case: a short form stands for one of them that begins with it.
         size: number of candidates of a name at most.
     """
 
     public: frozenset[str] = frozenset()
     prose: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     size: int = CANDIDATES
 
     def candidates(self, name: str, kind: NameKind) -> tuple[str, ...]:
@@ -198,7 +200,7 @@ class ClosePool:
         choices = []
         for word in own:
             # a letter among words, as in `nCr`, is part of a formula
-            like = () if len(word) == 1 < len(own) else close.get(word, ())
+            like = () if len(word) == 1 < len(own) else self._meant(word, close.get(word, ()))
             if name in self.prose and word in SHORT_FORMS:
                 # in prose `integers nums` shows a name, and `integers numbers` none
                 choices.append((word, *filter(SHORT_FORMS.__contains__, like)))
@@ -211,6 +213,13 @@ class ClosePool:
         drawn.sort(key=lambda words: sum(map(ne, words, own)))
         names = dict.fromkeys(map(split_name.with_words, drawn))
         return tuple(filterfalse(vars(builtins).__contains__, _others(names, name)))[: self.size]
+
+    def _meant(self, word: str, like: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the synonyms of a word; of a short form none where the text has another long form: col is a color."""
+        others = self.words.difference((word, f"{word}s"))
+        if word not in SHORT_FORMS or not any(each.startswith(word) for each in others):
+            return like
+        return tuple(other for other in like if not other.startswith(word) or other in self.words)
 
 
 @dataclass(frozen=True, slots=True)

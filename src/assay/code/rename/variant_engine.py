@@ -22,6 +22,7 @@ from assay.languages import LANGUAGES
 Extent = Literal["all", "one"]
 """Names that a variant changes: all at once, or one."""
 KINDS: tuple[NameKind, ...] = ("function", "variable")
+NO_IDENTIFIERS = "no identifiers to rename"
 _ATTEMPTS = 12  # draws for each requested variant before the pool counts as exhausted
 
 
@@ -119,7 +120,7 @@ def variants(
             names.append(name)
             choices.append(candidates)
     if not names:
-        return VariantSet(text, variants=(), reason="no identifiers to rename", kept=analysis.kept)
+        return VariantSet(text, variants=(), reason=NO_IDENTIFIERS, kept=analysis.kept)
     try:
         verifier = engine.verifier(text)
     except SyntaxError as error:  # what only the compiler sees: a nonlocal that nothing binds, for example

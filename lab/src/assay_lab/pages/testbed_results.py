@@ -158,11 +158,12 @@ def other_runs(title: str) -> str:
     if title not in {NAMES, TABLE_1}:
         return ""
     ours, others = (read_finding(RESULTS / f"{name}.json").table(table) for name, table in OF_BOTH.items())
-    values = {row.name: row.values for row in ours.rows}
+    values = {row.name: dict(zip(ours.columns, row.values, strict=True)) for row in ours.rows}
     differences, inside = [], 0
     for row in others.rows:
-        same = values.get(f"{gray_rows().get(row.name, row.name)}, dictionary, all", ())
-        for first, second in zip(same, row.values, strict=False):
+        same = values.get(f"{gray_rows().get(row.name, row.name)}, dictionary, all", {})
+        for column, second in zip(others.columns, row.values, strict=True):
+            first = same.get(column)
             if isinstance(first, Estimate) and isinstance(second, Estimate):
                 differences.append(abs(first.value - second.value))
                 inside += first.low <= second.value <= first.high

@@ -28,7 +28,7 @@ class Recorded:
         self.created = []
         for day in range(8):
             for number in range(a_day):
-                self.created.append((f"2019-01-0{day + 1}/{number}", datetime(2019, 1, day + 1) + number * apart))
+                self.created.append((f"2019-01-0{day + 1}/{number}", moment(f"2019-01-0{day + 1}") + number * apart))
         self.addresses = []
 
     def __call__(self, address):
@@ -37,7 +37,9 @@ class Recorded:
         words = dict(word.split(":", 1) for word in fields["q"][0].split())
         assert (words["language"], words["license"], words["stars"]) == ("java", "mit", ">=100")
         first, last = words["created"].split("..")
-        end = moment(last) + timedelta(days=1) if len(last) == len("2019-01-01") else moment(last) + timedelta(seconds=1)
+        end = (
+            moment(last) + timedelta(days=1) if len(last) == len("2019-01-01") else moment(last) + timedelta(seconds=1)
+        )
         names = [name for name, created in self.created if moment(first) <= created < end]
         begin = 100 * (int(fields["page"][0]) - 1)
         assert begin < 1000, "GitHub answers with an error"
@@ -65,9 +67,8 @@ def test_what_github_does_not_list_is_counted():
     at_once = Recorded(1007, timedelta(0))
     assert len(list(repositories_created(QUERY, at_once, notes.append))) == 8000
     assert len(notes) == 8
-    assert notes[0] == (
-        "2019-01-01T00:00:00Z..2019-01-01T00:00:00Z: GitHub lists 1,000 of 1,007 repositories; 7 are missing"
-    )
+    period = "2019-01-01T00:00:00Z..2019-01-01T00:00:00Z"
+    assert notes[0] == f"{period}: 1,007 repositories, of which GitHub does not list 7"
 
 
 def test_replies_are_kept_and_nothing_is_asked_twice(tmp_path):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from assay.codec import encode
 from assay.corpora.entry import NEVER_ENTERED
-from assay.datasets import require_exists
+from assay.datasets import folders_below, require_exists
 from assay.errors import DataError
 from assay.reports import TabularResult
 from assay.run import Run
@@ -157,19 +156,11 @@ def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str
 
 def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:
     """Yield what lies below a folder, sorted within each, and whether it is a link to a folder."""
-
-    def refuse(fault: OSError) -> None:
-        raise DataError(f"{fault.filename}: {fault.strerror}, expected a folder that can be listed") from fault
-
-    try:
-        for parent, folders, files in os.walk(folder, onerror=refuse):
-            folders[:] = sorted(set(folders) - NEVER_ENTERED)
-            for name in (*folders, *sorted(files)):
-                path = Path(parent, name)
-                if name not in folders or path.is_symlink():
-                    yield path, name in folders
-    except RecursionError:  # of `os.walk` before Python 3.12
-        raise DataError(f"{folder}: folders inside folders, a thousand deep; expected fewer") from None
+    for parent, folders, files in folders_below(folder, skip=NEVER_ENTERED):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            if name not in folders or path.is_symlink():
+                yield path, name in folders
 
 
 class _Sum:

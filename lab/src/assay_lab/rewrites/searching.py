@@ -102,13 +102,15 @@ def repositories_created(query: RepositoryQuery, fetch: Fetch, note: Callable[[s
             if len(reply["items"]) < PAGE or page > MOST // PAGE:
                 break
             reply = _reply(fetch, query.address(begin, end, page=page))
-        if listed < total:
-            note(f"{_period(begin, end)}: GitHub lists {listed:,} of {total:,} repositories; {total - listed:,} are missing")
+        if missing := max(0, total - listed):
+            note(f"{_period(begin, end)}: {total:,} repositories, of which GitHub does not list {missing:,}")
 
 
 def _reply(fetch: Fetch, address: str) -> dict[str, Any]:
     reply = parse_json(fetch(address))
-    if not (isinstance(reply, dict) and isinstance(reply.get("items"), list) and isinstance(reply.get("total_count"), int)):
+    if not (
+        isinstance(reply, dict) and isinstance(reply.get("items"), list) and isinstance(reply.get("total_count"), int)
+    ):
         raise DataError(f"{address}: received {str(reply)[:60]!r}, expected a reply of GitHub's search")
     return reply
 

@@ -294,6 +294,40 @@ def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_
     assert not list((tmp_path / "clean").rglob("*.py"))
 
 
+@pytest.mark.parametrize(
+    ("benchmarks", "corpus", "options", "message"),
+    [
+        ([], "corpus", {}, "--for: received no benchmark"),
+        (["tasks.jsonl"], "corpus", {"out": Path("corpus/evidence.jsonl")}, "-o .*: lies in the corpus corpus"),
+        (["tasks.jsonl"], "corpus/a.py", {"out": Path("corpus/a.py")}, "-o .*: lies in the corpus"),
+        (["tasks.jsonl"], "corpus", {"clean": Path("corpus/clean")}, "--write-clean .*: lies in the corpus"),
+        (["tasks.jsonl"], "https://host/a.jsonl", {}, "an address, expected a file, a folder or hf:OWNER/NAME"),
+    ],
+)
+def test_what_cannot_be_scanned_or_would_be_scanned_next_time_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    benchmarks: list[str],
+    corpus: str,
+    options: dict[str, Path],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus").mkdir()
+    Path("corpus/a.py").write_text(OTHER)
+    Path("tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    with pytest.raises(DataError, match=message):
+        scan_corpus([corpus], benchmarks, **options)  # type: ignore[arg-type]
+    assert [path.name for path in Path("corpus").iterdir()] == ["a.py"]
+
+
+def test_a_file_that_is_named_in_two_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(OTHER)
+    Path("tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    assert scan_corpus(["a.py", "./a.py"], ["tasks.jsonl"]).files == 1
+
+
 def test_folders_a_thousand_deep_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "corpus").mkdir()
     monkeypatch.chdir(tmp_path / "corpus")

@@ -221,7 +221,7 @@ def test_a_plan_counts_the_tasks_of_a_file_and_the_weights_of_a_model(tmp_path, 
 
 
 def test_a_plan_refuses_tasks_that_a_run_cannot_read(tmp_path):
-    tasks = tmp_path / "mine.zip"
+    tasks = tmp_path / "mine.jsonl.zip"
     tasks.write_bytes(b"PK\x03\x04\n and more")
     bench = Bench.of_scale("paper", tmp_path, (0,), {"humaneval": tasks})
     with pytest.raises(DataError, match="a zip archive"):

@@ -52,7 +52,8 @@ def write_clean(source: str, target: Path, removed: Collection[int | str], *, is
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     if not removed and not is_cut:
-        shutil.copyfile(place, target)
+        with place.open("rb") as file, atomic_file(target) as out:
+            shutil.copyfileobj(file, out)
         return
     rows = {number for number in removed if isinstance(number, int)}
     with place.open("rb") as file:

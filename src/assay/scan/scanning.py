@@ -90,6 +90,8 @@ def scan_corpus(
     """
     tasks = read_tasks(benchmarks)
     files, other = corpus_files(corpora)
+    for option, place in (("-o", out), ("--write-clean", clean)):
+        check_outside(option, place, corpora)
     copies = None if clean is None else _CleanCopies(clean, _clean_targets(clean, files, corpora))
     matcher = Matcher(tasks, blind=blind)
     run = None if out is None else Run.beside(out, "scan", force=True)
@@ -136,10 +138,12 @@ def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str
         if corpus.startswith(HUB):
             files.append(corpus)
             continue
+        if "://" in corpus:
+            raise DataError(f"{corpus}: an address, expected a file, a folder or hf:OWNER/NAME")
         place = Path(corpus)
         require_exists(place)
         if place.is_file():
-            files.append(corpus)
+            files.append(str(place))
             continue
         before = len(files) + len(other)
         for path, is_folder in _entries(place):
@@ -152,6 +156,19 @@ def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str
         if before == len(files) + len(other):
             raise DataError(f"{corpus}: an empty folder, expected files of training data")
     return list(dict.fromkeys(files)), other
+
+
+def check_outside(option: str, place: Path | None, corpora: Iterable[str]) -> None:
+    """Check that a result is none of the corpora and in none of them: the next scan would find the tasks in it.
+
+    Raises:
+        DataError: it is.
+    """
+    if place is None:
+        return
+    for corpus in corpora:
+        if not corpus.startswith(HUB) and place.resolve().is_relative_to(Path(corpus).resolve()):
+            raise DataError(f"{option} {place}: lies in the corpus {corpus}; expected another place")
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:

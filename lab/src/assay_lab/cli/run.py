@@ -143,7 +143,9 @@ def run_measurements(
     from assay_lab.stand_ins.home import check_no_stand_ins
 
     check_no_stand_ins(places.values(), chosen[0].name)
-    known = {name for each in chosen for name in own_data(each, places)}
+    known: set[str] = set()
+    for each in chosen:
+        known.update(own_data(each, places))
     if chosen[1:] and (strange := sorted(places.keys() - known)):
         raise DataError(f"received --data {', '.join(strange)}, which none of the {len(chosen)} experiments takes")
     lacking = []
@@ -178,7 +180,9 @@ def check_all(unused: Mapping[str, object], places: Mapping[str, Path]) -> None:
     given = [option for option, value in unused.items() if value]
     if given:
         raise DataError(f"--all: received {', '.join(given)}; it runs everything at the scale smoke with one seed")
-    known = {name for experiment in all_measurements().values() for name in (*experiment.needs, *experiment.takes)}
+    known: set[str] = set()
+    for experiment in all_measurements().values():
+        known.update(experiment.needs, experiment.takes)
     strange = sorted(places.keys() - known)
     if strange:
         raise DataError(f"--all: received --data {', '.join(strange)}; expected some of {', '.join(sorted(known))}")

@@ -37,6 +37,8 @@ ROW_BYTES = 100
 """Bytes that a row of a table counts at least: a row that stores nothing takes memory when it is read."""
 LONGEST_LINE = 64 * MiB
 """Bytes of a JSON line; a longer one is skipped without being read into memory."""
+ENDLESS_LINE = 1024 * MiB
+"""Bytes of a line that is passed over; a longer one ends its file, which may be a terabyte without a line break."""
 LARGEST_METADATA = 10_000_000
 """Bytes that are read of a licence, a package description or a settings file."""
 LARGEST_JSON = 256 * MiB
@@ -80,15 +82,21 @@ def lines_within(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[Any
     Args:
         readline: of a stream; takes the most that it may return.
         end: of a line, which `readline` leaves at its end.
+
+    Raises:
+        DataError: a line, whose None came before, is longer than `ENDLESS_LINE`.
     """
     # an empty line of the stream's own type, text or bytes, ends it
     for line in iter(partial(readline, LONGEST_LINE), end[:0]):
         if len(line) < LONGEST_LINE or line.endswith(end):
             yield line
             continue
-        while (rest := readline(LONGEST_LINE)) and not rest.endswith(end):
-            pass
         yield None
+        passed = len(line)
+        while (rest := readline(LONGEST_LINE)) and not rest.endswith(end):
+            passed += len(rest)
+            if passed > ENDLESS_LINE:
+                raise DataError(f"a line of more than {ENDLESS_LINE // MiB:,} MiB, expected shorter ones")
 
 
 @contextmanager

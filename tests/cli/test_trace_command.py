@@ -128,6 +128,11 @@ def test_an_unknown_licence_alone_is_exit_code_3_unless_it_is_allowed(assay, tmp
     found = assay(*gate)
     assert found.code == 3
     assert "1 finding under an unknown licence" in found.err
+    github = assay(*gate, "--format", "github").out
+    assert "::warning " in github
+    assert "licence unknown: " in github
+    (result,) = json.loads(assay(*gate, "--sarif", "-").out)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("source-found", "warning")
     assert assay(*gate, "--allow-licence", "unknown").code == 0
     assert assay(*gate, "--fail-on-licence", "unknown").code == 1
     assert assay(*gate, "--write-baseline", tmp_path / "accepted.json").code == 0

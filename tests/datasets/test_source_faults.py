@@ -1,9 +1,11 @@
 """Bad input ends in one clear line that names the file."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import sys
 from pathlib import Path
 
@@ -140,15 +142,31 @@ def test_a_header_alone_has_no_rows(written):
     assert "no rows" in fault_of(written(b"id,text\n", "rows.csv"))
 
 
-def test_a_truncated_gzip_file_is_refused(written):
-    packed = gzip.compress(b"".join(b'{"text": "%d"}\n' % k for k in range(100_000)))
-    assert "truncated gzip" in fault_of(written(packed[: len(packed) // 2]))
+PACKERS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
+}
 
 
-def test_a_damaged_gzip_file_is_refused(written):
-    packed = bytearray(gzip.compress(b'{"text": "abc"}\n' * 50))
-    packed[15] ^= 0xFF
-    assert "gzip" in fault_of(written(bytes(packed)))
+@pytest.mark.parametrize("form", PACKERS)
+def test_a_truncated_or_damaged_compressed_file_is_refused(form, written):
+    packed = PACKERS[form](b"".join(b'{"text": "%d"}\n' % k for k in range(100_000)))
+    assert f"truncated {form} file" in fault_of(written(packed[: len(packed) // 2]))
+    damaged = bytearray(packed)
+    damaged[len(packed) // 3 : len(packed) // 3 + 40] = bytes(40)
+    assert fault_of(written(bytes(damaged)))
+
+
+@pytest.mark.parametrize(("form", "suffix"), [*zip(PACKERS, ("gz", "bz2", "xz", "zst"), strict=True)])
+def test_every_compression_is_read_by_its_content(form, suffix, tmp_path):
+    (tmp_path / "plain.jsonl").write_bytes(b'{"text": "y = 2"}\n')
+    for name in (f"rows.jsonl.{suffix}", "rows"):
+        (tmp_path / name).write_bytes(PACKERS[form](b'{"text": "x = 1"}\n' * 3))
+        assert len(load(tmp_path / name)) == 3
+    # in a folder the packed file counts as well: it was left out without a word
+    assert len(load(tmp_path)) == 4
 
 
 @pytest.mark.parametrize("kept", [8, 2000, -4])

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import DataError
 from assay.scan.cleaning import write_clean
-from assay.scan.reading import array_items
+from assay.scan.reading import FileReader, array_items
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -23,7 +23,7 @@ def test_an_array_is_read_item_by_item_and_cut_off_where_it_is_broken(tmp_path):
     path = tmp_path / "rows.json"
     path.write_text(json.dumps(rows, ensure_ascii=False))
     with path.open("rb") as stream:
-        assert list(array_items(stream)) == rows
+        assert [item for item, _ in array_items(stream)] == rows
     path.write_bytes(path.read_bytes()[:-700])
     target = tmp_path / "clean" / "rows.json"
     with path.open("rb") as stream, pytest.raises(DataError, match="cut off"):
@@ -37,3 +37,34 @@ def test_a_document_that_holds_a_task_is_left_out(tmp_path):
     source.write_text('{\n"text": "a task"\n}\n')
     write_clean(str(source), target, {""})
     assert not target.exists()
+
+
+def test_items_that_stay_keep_their_bytes(tmp_path):
+    items = [
+        r'{"text": "\u00fc\ud800 \/", "n": 1.10}',
+        '{"a task": 1}',
+        '{ "n" : 1e400, "big": 12345678901234567890.5 }',
+        "1E5",
+        "-0",
+    ]
+    source, target = tmp_path / "rows.json", tmp_path / "clean.json"
+    source.write_bytes(f"[\n {', '.join(items)} ]".encode() + b"\n")
+    write_clean(str(source), target, {2})
+    kept = [items[0], *items[2:]]
+    assert target.read_bytes() == b"[" + ",\n".join(kept).encode() + b"]\n"
+
+
+def test_a_line_without_an_end_ends_the_file_and_its_copy(tmp_path, monkeypatch):
+    """A sparse file of a terabyte is not read to its end."""
+    for limit, value in (("LONGEST_LINE", 2**20), ("ENDLESS_LINE", 3 * 2**20)):
+        monkeypatch.setattr(f"assay.guard.{limit}", value)
+    rows, target = tmp_path / "rows.jsonl", tmp_path / "clean.jsonl"
+    with rows.open("wb") as file:
+        file.write(b'{"text": "a row of its own"}\n')
+        file.truncate(2**40)
+    reader = FileReader(str(rows))
+    assert [text.row for text in reader.texts()] == [1]
+    reason = "broken or cut off: a line of more than 3 MiB, expected shorter ones"
+    assert (reader.unread, reader.skipped) == ({"line too long": 1, reason: 1}, {2})
+    write_clean(str(rows), target, reader.skipped, is_cut=reader.is_cut)
+    assert target.read_bytes() == b'{"text": "a row of its own"}\n'

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def test_a_list_in_place_of_text_is_its_texts_or_is_counted(
 def test_a_line_beyond_the_limit_is_counted_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    for module in ("guard", "scan.reading", "scan.cleaning"):
+    for module in ("guard", "scan.reading"):
         monkeypatch.setattr(f"assay.{module}.LONGEST_LINE", 2000)
     long = json.dumps({"text": "a" * 5000})
     lines = [json.dumps({"text": OTHER + SOLUTION}), json.dumps({"text": OTHER})]
@@ -217,6 +218,68 @@ def test_broken_lines_of_json_lines_inside_an_archive_are_counted(tmp_path: Path
     assert {place.row for place in result.evidence.tasks[0].places} == {13}
 
 
+TAR_FAULTS: dict[str, Callable[[bytes], bytes]] = {
+    "cut off in a header": lambda raw: raw[:1100],
+    "cut off behind a member": lambda raw: raw[:1024],
+    "a header damaged": lambda raw: raw[:1100] + b"\xff" * 50 + raw[1150:],
+    "a size that is wrong": lambda raw: raw.replace(b"%011o" % len(OTHER), b"%011o" % 8_000_000_000, 1),
+    "another one behind it": lambda raw: raw + raw,
+}
+
+
+@pytest.mark.parametrize("fault", TAR_FAULTS)
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_tar_that_ends_too_early_is_never_taken_for_a_whole_one(
+    tmp_path: Path, fault: str, packed: Callable[[bytes], bytes]
+) -> None:
+    """The module tarfile ends in silence at a header that is damaged, cut off or missing."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "other.py").write_text(OTHER)
+    raw = shard(tmp_path / "a.tar", {"a.py": OTHER.encode(), "b.py": SOLUTION.encode()}).read_bytes()
+    (folder / "a.tar").write_bytes(packed(TAR_FAULTS[fault](raw)))
+    result = scanned(tmp_path, folder, clean=tmp_path / "clean")
+    assert result.evidence.unread == 1
+    assert "corrupt or truncated archive" in next(iter(result.unread))
+    assert not (tmp_path / "clean" / "corpus" / "a.tar").exists()
+
+
+def test_a_member_that_leads_outside_is_not_in_a_clean_copy(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    shard(folder / "a.tar", {"../a.py": SOLUTION.encode(), "b.py": OTHER.encode()})
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        archive.writestr("../../a.py", SOLUTION)
+        archive.writestr("b.py", OTHER)
+    result = scanned(tmp_path, folder, clean=tmp_path / "clean")
+    assert result.unread == {"path leads outside": 2}
+    with tarfile.open(tmp_path / "clean" / "corpus" / "a.tar") as clean:
+        assert clean.getnames() == ["b.py"]
+    assert zipfile.ZipFile(tmp_path / "clean" / "corpus" / "a.zip").namelist() == ["b.py"]
+
+
+def test_a_clean_copy_of_a_table_ends_where_the_scan_of_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrow"
+    batch = pa.record_batch([[OTHER] * 400], names=["text"])
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as written:
+        for _ in range(3):
+            written.write_batch(batch)
+    raw = path.read_bytes()
+    middle = raw.index(OTHER.encode(), raw.index(OTHER.encode()) + 401 * len(OTHER))
+    path.write_bytes(raw[:middle] + b"\xff\xfe" + raw[middle + 2 :])
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert (result.evidence.compared, result.evidence.unread) == (400, 1)
+    with pa.ipc.open_stream((tmp_path / "clean" / "a.arrow").read_bytes()) as clean:
+        assert clean.read_all().num_rows == 400
+
+
+def test_the_first_record_of_csv_without_a_header_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'"{SOLUTION}",1\n"{OTHER}",2\n')
+    with pytest.raises(DataError, match="no header: the first record holds a text"):
+        scanned(tmp_path, path)
+
+
 def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_in_silence(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     (folder / "deep").mkdir(parents=True)
@@ -229,6 +292,40 @@ def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_
     assert result.unread == {"link to a folder": 1, "broken link": 1, "not a plain file": 1}
     assert (result.evidence.compared, result.rows) == (1, 1)
     assert not list((tmp_path / "clean").rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "corpus", "options", "message"),
+    [
+        ([], "corpus", {}, "--for: received no benchmark"),
+        (["tasks.jsonl"], "corpus", {"out": Path("corpus/evidence.jsonl")}, "-o .*: lies in the corpus corpus"),
+        (["tasks.jsonl"], "corpus/a.py", {"out": Path("corpus/a.py")}, "-o .*: lies in the corpus"),
+        (["tasks.jsonl"], "corpus", {"clean": Path("corpus/clean")}, "--write-clean .*: lies in the corpus"),
+        (["tasks.jsonl"], "https://host/a.jsonl", {}, "an address, expected a file, a folder or hf:OWNER/NAME"),
+    ],
+)
+def test_what_cannot_be_scanned_or_would_be_scanned_next_time_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    benchmarks: list[str],
+    corpus: str,
+    options: dict[str, Path],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus").mkdir()
+    Path("corpus/a.py").write_text(OTHER)
+    Path("tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    with pytest.raises(DataError, match=message):
+        scan_corpus([corpus], benchmarks, **options)  # type: ignore[arg-type]
+    assert [path.name for path in Path("corpus").iterdir()] == ["a.py"]
+
+
+def test_a_file_that_is_named_in_two_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(OTHER)
+    Path("tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    assert scan_corpus(["a.py", "./a.py"], ["tasks.jsonl"]).files == 1
 
 
 def test_folders_a_thousand_deep_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

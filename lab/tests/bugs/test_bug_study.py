@@ -318,6 +318,8 @@ def test_the_command_prints_json_and_refuses_bad_input_in_one_line(table):
     assert json.loads(result.out)["model"] == "builtin:small"
     for arguments, message in (
         (["--data", "a=1", "--data", "b"], "expected NAME=PATH"),
+        (["--data", "a=1", "--data", "a=2"], "--data a is given twice: 1 and 2; expected one path"),
+        (["--control", "a=1", "--control", "a=2"], "--control a is given twice"),
         (["--index", "nowhere"], "nowhere"),
         (["--cutoff", "March"], "cutoff 'March': expected a day as YYYY-MM-DD"),
         (["--data", "quixbugs=x"], "not among the benchmarks"),

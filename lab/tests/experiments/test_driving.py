@@ -166,6 +166,24 @@ def test_one_that_fails_does_not_stop_the_others(assay, monkeypatch):
     assert "1 of 2 experiments failed: tests/fails" in done.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tests/counting"],
+        ["--scale", "full"],
+        ["--model", "builtin:small"],
+        ["--plan"],
+        ["--out", "a.json"],
+        ["--seed", "0,1"],
+        ["--data", "unknown=a"],
+    ],
+)
+def test_all_refuses_what_it_has_no_use_for(assay, words):
+    done = assay("lab", "run", "--all", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "--all: received" in done.err
+
+
 @pytest.mark.slow
 def test_the_list_needs_no_optional_package():
     hidden = ("gguf", "pandas", "statsmodels", "datasets", "inspect_ai", "lm_eval", "ray", "qdrant_client", "llama_cpp")

@@ -18,6 +18,9 @@ NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 """Errors of the system for a file or folder of another user, or one that cannot be written by anybody."""
 
+EXHAUSTED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors of the system where the disk, the memory or the open files of this process are at their limit."""
+
 LONGEST_WORD, SHOWN_OF_WORD = 1000, 60
 """Characters of a word that an error line shows whole, and those that it shows of a longer one."""
 
@@ -32,7 +35,8 @@ def as_refusals() -> Iterator[None]:
 
     Raises:
         MissingExtra: an optional dependency is not installed.
-        DataError: a text that was given as a path can be the path of no file, or of one that this user may not use.
+        DataError: a text that was given as a path can be the path of no file, or of one that this user may not use; or
+            memory, disk or open files are at their limit.
     """
     try:
         yield
@@ -47,7 +51,12 @@ def as_refusals() -> Iterator[None]:
         if package not in EXTRAS:
             raise
         raise MissingExtra(package, purpose="this command") from error
+    except MemoryError as error:
+        raise DataError("the memory that this process may use is full, expected more (ulimit -v, --jobs 1)") from error
     except OSError as error:
+        if error.errno in EXHAUSTED:
+            place = f"{error.filename}: " if error.filename else ""
+            raise DataError(f"{place}{plain_reason(error)}, expected more room, or a higher limit (ulimit)") from error
         if error.errno in NO_ACCESS:
             raise DataError(
                 f"{error.filename}: {plain_reason(error)}, expected a path that this user may use"

@@ -100,7 +100,9 @@ def scan_command(
     from assay.api import scan_data
     from assay.cli.present import show
     from assay.reports import write_html
+    from assay.scan import check_outside
 
+    check_outside("--page", page, corpora)
     scanned = scan_data(
         corpora,
         list(filter(None, benchmarks.split(","))),

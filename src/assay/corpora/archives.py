@@ -1,6 +1,5 @@
 """Files inside archives: wheels, sdists, tar (gzip, bzip2, xz, zstd) and zip. Nothing is ever unpacked to the disk."""
 
-import bz2
 import gzip
 import io
 import lzma
@@ -13,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, Self, cast
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from assay.corpora.entry import NEVER_ENTERED, NO_FACTS, Entry, Facts, InMemory, Reason, Skipped, SourceFile
 from assay.corpora.surroundings import Surroundings, describes_neighbours
-from assay.datasets import file_error
+from assay.datasets import COMPRESSIONS, UNPACKERS, file_error
 from assay.errors import DataError, plain_reason
 from assay.guard import (
     LARGEST_MEMBER,
@@ -41,10 +41,7 @@ _MAGIC: Final = {
     b"PK\x03\x04": "zip",
     # a zip without members begins with the end of its directory
     b"PK\x05\x06": "zip",
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
+    **COMPRESSIONS,
 }
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 _BROKEN = (
@@ -251,6 +248,10 @@ class Archive:
                         share = raw.tell() / max(packed, 1)
                         largest = self._largest(path, of_metadata=is_metadata is not None)
                         yield self._tar_member(archive, member, path, largest=largest, share=share)
+                # an archive that was appended to another one would be passed over
+                rest = cast("IO[bytes]", archive.fileobj)
+                if any(piece.strip(b"\0") for piece in iter(partial(rest.read, _PIECE), b"")):
+                    raise tarfile.ReadError("more content behind its end")
 
     @staticmethod
     def _tar_member(
@@ -285,7 +286,13 @@ class _GuardedInfo(tarfile.TarInfo):
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        info = super().frombuf(buf, encoding, errors)
+        try:
+            info = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as fault:
+            # tarfile ends without a word at a header that is damaged or missing; only a block of zeros is the end
+            if len(buf) == tarfile.BLOCKSIZE and not buf.strip(b"\0"):
+                raise
+            raise tarfile.ReadError("damaged or cut off between two members") from fault
         if not 0 <= info.size <= LARGEST_MEMBER:
             raise tarfile.ReadError(f"a member of {info.size:,} bytes")
         if info.type in _READ_WHOLE and info.size > LONGEST_HEADER:
@@ -473,13 +480,7 @@ def decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
 
     The position of `raw` shows how far the file was read.
     """
-    openers: dict[str | None, Any] = {
-        "gzip": gzip.open,
-        "bzip2": bz2.open,
-        "xz": lzma.open,
-        "zstd": lambda file: pa.input_stream(file, compression="zstd"),
-    }
-    opener = openers.get(_form(raw.read(_HEAD)))
+    opener = UNPACKERS.get(_form(raw.read(_HEAD)) or "")
     raw.seek(0)
     with opener(raw) if opener else nullcontext(raw) as stream:
         yield stream

@@ -42,8 +42,11 @@ from .sources import SourceRow as SourceRow
 from .sources import read_rows as read_rows
 from .sources.columnar import column_names as column_names
 from .sources.columnar import decoded_table as decoded_table
+from .sources.stream import COMPRESSIONS as COMPRESSIONS
+from .sources.stream import UNPACKERS as UNPACKERS
 from .sources.stream import check_ratio as check_ratio
 from .sources.stream import file_error as file_error
+from .sources.stream import folders_below as folders_below
 from .sources.stream import opened as opened
 from .sources.stream import require_exists as require_exists
 from .sources.stream import walk as walk

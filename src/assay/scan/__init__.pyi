@@ -11,6 +11,7 @@ from .rarity import RarityTable as RarityTable
 from .rarity import fit_rarity as fit_rarity
 from .reading import FileReader as FileReader
 from .scanning import CorpusScan as CorpusScan
+from .scanning import check_outside as check_outside
 from .scanning import scan_corpus as scan_corpus
 from .tasks import ScannedTask as ScannedTask
 from .tasks import TaskPart as TaskPart

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import json
 import lzma
 import shutil
 import tarfile
@@ -17,10 +16,10 @@ from typing import IO, Any, TypeVar
 import pyarrow as pa
 
 from assay.corpora.archives import archive_form, decompressed, inside, is_archive
-from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM
+from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.errors import DataError
 from assay.files import atomic_file
-from assay.guard import LONGEST_LINE
+from assay.guard import lines_within
 from assay.scan.reading import BROKEN, DELIMITED, FAULTS, PARQUET, array_items, csv_records, json_form, unpacked
 from assay.scan.shapes import sisters_name
 
@@ -53,7 +52,8 @@ def write_clean(source: str, target: Path, removed: Collection[int | str], *, is
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     if not removed and not is_cut:
-        shutil.copyfile(place, target)
+        with place.open("rb") as file, atomic_file(target) as out:
+            shutil.copyfileobj(file, out)
         return
     rows = {number for number in removed if isinstance(number, int)}
     with place.open("rb") as file:
@@ -93,22 +93,20 @@ def _kept_pieces(place: Path, rows: Collection[int]) -> Iterator[bytes]:
 
 
 def _array_without(rows: Collection[int], stream: BufferedReader) -> Iterator[bytes]:
-    between = "["
-    for number, item in enumerate(_until_fault(array_items(stream)), 1):
+    between = b"["
+    for number, (_, raw) in enumerate(_until_fault(array_items(stream)), 1):
         if number not in rows:
-            yield f"{between}{json.dumps(item, ensure_ascii=False)}".encode("utf-8", "surrogatepass")
-            between = ",\n"
+            yield between + raw
+            between = b",\n"
     # of an array that lost every item, even the bracket is still to come
-    yield between.strip(",\n").encode() + b"]\n"
+    yield between.strip(b",\n") + b"]\n"
 
 
 def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their row, the longest in pieces."""
-    # pieces of a line have one number, so that a line of any length is kept or left out as a whole
-    number = 1
-    for piece in iter(partial(stream.readline, LONGEST_LINE), b""):
-        yield number, piece
-        number += piece.endswith(b"\n")
+    """Yield the lines with their row, but for those that are too long to be read."""
+    for number, line in enumerate(lines_within(stream.readline, b"\n"), 1):
+        if line is not None:
+            yield number, line
 
 
 def _numbered_records(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:
@@ -137,31 +135,37 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415  slow to import, and few files are Parquet
 
     file = pq.ParquetFile(place)
-    compression = "snappy"
+    compression, size = "snappy", 1
     if file.num_row_groups:
+        first = file.metadata.row_group(0)
         # the writer takes other names than the metadata give: NONE in place of UNCOMPRESSED
-        compression = file.metadata.row_group(0).column(0).compression.replace("UNCOMPRESSED", "none")
-    first = 1
+        compression, size = first.column(0).compression.replace("UNCOMPRESSED", "none"), first.num_rows
     with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
-        for table in _until_fault(map(file.read_row_group, range(file.num_row_groups))):
-            written.write_table(table.filter(_kept(first, table.num_rows, rows)))
-            first += table.num_rows
+        group: list[Any] = []
+        for batch in _kept_batches(place, "Parquet", rows):
+            group.append(batch)
+            if sum(map(len, group)) >= size:
+                written.write_table(pa.Table.from_batches(group))
+                group = []
+        if group:
+            written.write_table(pa.Table.from_batches(group))
 
 
 def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool) -> None:
-    with pa.memory_map(str(place)) as mapped:
-        if is_file:
-            reader, opened = pa.ipc.open_file(mapped), pa.ipc.new_file
-            # a file has random access, and its reader is no iterator
-            batches = map(reader.get_batch, range(reader.num_record_batches))
-        else:
-            reader, opened = pa.ipc.open_stream(mapped), pa.ipc.new_stream
-            batches = iter(reader)
-        first = 1
-        with opened(out, reader.schema) as written:
-            for batch in _until_fault(batches):
-                written.write_batch(batch.filter(_kept(first, batch.num_rows, rows)))
-                first += batch.num_rows
+    with place.open("rb") as file:
+        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
+    with (pa.ipc.new_file if is_file else pa.ipc.new_stream)(out, schema) as written:
+        for batch in _kept_batches(place, "Arrow", rows):
+            written.write_batch(batch)
+
+
+def _kept_batches(place: Path, form: str, rows: Collection[int]) -> Iterator[Any]:
+    """Yield what stays of the batches that the scan read: the same reader ends at the same fault."""
+    first = 1
+    with decoded_table(place, form) as reader:
+        for batch in _until_fault(reader):
+            yield batch.filter(_kept(first, batch.num_rows, rows))
+            first += batch.num_rows
 
 
 def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401  pyarrow publishes no types
@@ -176,13 +180,18 @@ def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
     if archive_form(place) == "zip":
         with zipfile.ZipFile(place) as archive, zipfile.ZipFile(out, "w") as written:
             for entry in archive.infolist():
-                if entry.is_dir() or inside(entry.filename) not in left_out:
+                member_path = inside(entry.filename)
+                # a path that leads outside was not read
+                if member_path is not None and (entry.is_dir() or member_path not in left_out):
                     written.writestr(entry, archive.read(entry))
         return
     with _packed(place, out) as packed, tarfile.open(fileobj=packed, mode="w|") as written:
         for member, content in _until_fault(_tar_members(place)):
-            name = inside(member.name) or ""
-            if member.isdir() or left_out.isdisjoint({name, sisters_name(name)}):
+            member_path = inside(member.name)
+            # a path that leads outside was not read
+            if member_path is None:
+                continue
+            if member.isdir() or left_out.isdisjoint({member_path, sisters_name(member_path)}):
                 written.addfile(member, BytesIO(content))
 
 

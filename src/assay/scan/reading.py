@@ -34,6 +34,8 @@ HUB = "hf:"
 JsonForm = Literal["lines", "array", "document"]
 FIRST_LINES = 10
 """Lines of a file `.json`, one of which is a row if it is JSON lines."""
+LONGEST_COLUMN = 300
+"""Characters of the name of a column of CSV; a longer one is the text of a file without a header."""
 PIECE = 1 << 16
 """Bytes that are read of an array at a time."""
 PARQUET = b"PAR1"
@@ -152,7 +154,7 @@ class FileReader:
         form = json_form(place)
         with unpacked(place) as stream:
             if form == "array":
-                yield from self._rows(map(_row_of, array_items(stream)))
+                yield from self._rows(_row_of(item) for item, _ in array_items(stream))
             elif form == "lines":
                 for number, line in enumerate(lines_within(stream.readline, b"\n"), 1):
                     if line is None:
@@ -179,6 +181,9 @@ class FileReader:
         header: list[str] = next(records, (b"", []))[1]
         if len(set(header)) < len(header):
             self._end("a column that stands twice")
+            return
+        if any(len(name) > LONGEST_COLUMN or "\n" in name for name in header):
+            self._end("no header: the first record holds a text")
             return
         for number, (_, record) in enumerate(records, 1):
             if record == BROKEN:
@@ -321,8 +326,8 @@ def json_form(place: Path) -> JsonForm:
     return "document" if is_json or is_document else "lines"
 
 
-def array_items(stream: io.BufferedReader) -> Iterator[Any]:
-    """Yield the items of a JSON array, of which a few are in memory at a time.
+def array_items(stream: io.BufferedReader) -> Iterator[tuple[Any, bytes]]:
+    """Yield the items of a JSON array, each with its bytes; a few are in memory at a time.
 
     Raises:
         DataError: an item is broken, cut off, or too long.
@@ -340,7 +345,7 @@ def array_items(stream: io.BufferedReader) -> Iterator[Any]:
         except (ValueError, RecursionError):
             end = len(text)
         if end < len(text):  # a number may go on in the next piece
-            yield item
+            yield item, text[at:end].encode("utf-8", "surrogateescape")
             at, size = end, PIECE
             continue
         piece = stream.read1(size)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from assay.codec import encode
 from assay.corpora.entry import NEVER_ENTERED
-from assay.datasets import require_exists
+from assay.datasets import folders_below, require_exists
 from assay.errors import DataError
 from assay.reports import TabularResult
 from assay.run import Run
@@ -91,6 +90,8 @@ def scan_corpus(
     """
     tasks = read_tasks(benchmarks)
     files, other = corpus_files(corpora)
+    for option, place in (("-o", out), ("--write-clean", clean)):
+        check_outside(option, place, corpora)
     copies = None if clean is None else _CleanCopies(clean, _clean_targets(clean, files, corpora))
     matcher = Matcher(tasks, blind=blind)
     run = None if out is None else Run.beside(out, "scan", force=True)
@@ -137,10 +138,12 @@ def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str
         if corpus.startswith(HUB):
             files.append(corpus)
             continue
+        if "://" in corpus:
+            raise DataError(f"{corpus}: an address, expected a file, a folder or hf:OWNER/NAME")
         place = Path(corpus)
         require_exists(place)
         if place.is_file():
-            files.append(corpus)
+            files.append(str(place))
             continue
         before = len(files) + len(other)
         for path, is_folder in _entries(place):
@@ -155,21 +158,26 @@ def corpus_files(corpora: Iterable[str]) -> tuple[list[str], list[tuple[str, str
     return list(dict.fromkeys(files)), other
 
 
+def check_outside(option: str, place: Path | None, corpora: Iterable[str]) -> None:
+    """Check that a result is none of the corpora and in none of them: the next scan would find the tasks in it.
+
+    Raises:
+        DataError: it is.
+    """
+    if place is None:
+        return
+    for corpus in corpora:
+        if not corpus.startswith(HUB) and place.resolve().is_relative_to(Path(corpus).resolve()):
+            raise DataError(f"{option} {place}: lies in the corpus {corpus}; expected another place")
+
+
 def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:
     """Yield what lies below a folder, sorted within each, and whether it is a link to a folder."""
-
-    def refuse(fault: OSError) -> None:
-        raise DataError(f"{fault.filename}: {fault.strerror}, expected a folder that can be listed") from fault
-
-    try:
-        for parent, folders, files in os.walk(folder, onerror=refuse):
-            folders[:] = sorted(set(folders) - NEVER_ENTERED)
-            for name in (*folders, *sorted(files)):
-                path = Path(parent, name)
-                if name not in folders or path.is_symlink():
-                    yield path, name in folders
-    except RecursionError:  # of `os.walk` before Python 3.12
-        raise DataError(f"{folder}: folders inside folders, a thousand deep; expected fewer") from None
+    for parent, folders, files in folders_below(folder, skip=NEVER_ENTERED):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            if name not in folders or path.is_symlink():
+                yield path, name in folders
 
 
 class _Sum:

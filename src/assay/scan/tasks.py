@@ -86,6 +86,8 @@ def read_tasks(names: Sequence[str]) -> list[ScannedTask]:
             raise DataError(f"--for: {called} is named twice, expected each benchmark once")
         with copies_named_by(f"--for {title}=PATH" if is_benchmark(title) else "--for PATH"):
             tasks += (task_of(sample, called) for sample in read_dataset(title, chosen).samples)
+    if not tasks:
+        raise DataError("--for: received no benchmark, expected NAME, NAME=PATH or the path of a table")
     return tasks
 
 

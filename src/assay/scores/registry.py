@@ -171,6 +171,7 @@ def request(spec: str) -> ScoreRequest:
         key, equals, value = setting.partition("=")
         if not equals or key not in definition.defaults:
             raise _no_parameter(spec, setting, definition.defaults)
+        _check_first(spec, key, parameters)
         parameters[key] = _as_default(value, definition.defaults[key], f"{spec!r}: {key}")
     check_parameters(name, definition.function, parameters)
     return ScoreRequest(":".join([name, *settings]), definition, parameters)
@@ -233,6 +234,7 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
         if not equals and not place and detector.defaults:
             key, value = next(iter(detector.defaults)), setting
         if key in detector.defaults:
+            _check_first(spec, key, parameters)
             parameters[key] = _as_default(value, detector.defaults[key], f"{spec!r}: {key}")
         elif "score" in detector.defaults:
             passed_on.append(setting)
@@ -250,6 +252,11 @@ def _dataset_request(spec: str, detectors: Mapping[str, DatasetDetector]) -> Dat
 def _no_parameter(spec: str, setting: str, defaults: Mapping[str, object]) -> ScoreError:
     takes = ", ".join(starmap("{}={}".format, defaults.items())) or "no parameters"
     return ScoreError(f"{spec!r}: {setting!r} is no parameter of {spec.strip().partition(':')[0]}, which takes {takes}")
+
+
+def _check_first(spec: str, key: str, parameters: Mapping[str, object]) -> None:
+    if key in parameters:
+        raise ScoreError(f"{spec!r}: {key} stands twice, expected it once")
 
 
 def _as_default(value: str, default: object, place: str) -> object:

@@ -1,5 +1,6 @@
 """`assay lab builtin build-control-corpus`: the texts of `builtin:control`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +60,7 @@ def build_control_corpus_command(
         recipe,
         read_packages(packages or PACKAGES),
         downloads=downloads,
-        benchmarks=dict(map(_named_path, benchmark)),
+        benchmarks=_named_paths(benchmark),
     )
     manifest = read_manifest(out / CORPUS_FOLDER / MANIFEST)
     characters: dict[str, int] = {}
@@ -69,8 +70,11 @@ def build_control_corpus_command(
         typer.echo(f"{language}: {size / 1e6:.1f} million characters")
 
 
-def _named_path(option: str) -> tuple[str, Path]:
-    name, equals, path = option.partition("=")
-    if not equals or not path:
-        raise DataError(f"--benchmark {option}: expected NAME=PATH")
-    return name, Path(path)
+def _named_paths(options: Sequence[str]) -> dict[str, Path]:
+    paths: dict[str, Path] = {}
+    for option in options:
+        name, equals, path = option.partition("=")
+        if not equals or not path or name in paths:
+            raise DataError(f"--benchmark {option}: expected NAME=PATH, each name once")
+        paths[name] = Path(path)
+    return paths

@@ -43,6 +43,7 @@ def find_repositories_command(
     query = RepositoryQuery(first=days[0], last=days[1], language=language, licence=licence, stars=stars)
     replies = kept_replies(out.with_name(f"{out.name}-replies"), from_github)
     # the search is lazy: no page is fetched beyond the last repository
-    repositories = list(islice(repositories_created(query, replies), most))
+    created_then = repositories_created(query, replies, lambda line: echo(f"assay: note: {line}", err=True))
+    repositories = list(islice(created_then, most))
     write_text(out, "".join(json.dumps(each) + "\n" for each in repositories))
     echo(f"{out}: {len(repositories)} repositories")

@@ -78,6 +78,8 @@ def run_command(
 
     places, seeds = places_at(data or []), numbers(seed or "0", "--seed")
     if everything:
+        unused = {"NAME": name, "--scale": scale, "--model": model, "--plan": plan, "--out": out, "--seed": seeds[1:]}
+        check_all(unused, places)
         run_all(places, seeds[0])
         return
     if name is None:
@@ -141,6 +143,11 @@ def run_measurements(
     from assay_lab.stand_ins.home import check_no_stand_ins
 
     check_no_stand_ins(places.values(), chosen[0].name)
+    known: set[str] = set()
+    for each in chosen:
+        known.update(own_data(each, places))
+    if chosen[1:] and (strange := sorted(places.keys() - known)):
+        raise DataError(f"received --data {', '.join(strange)}, which none of the {len(chosen)} experiments takes")
     lacking = []
     for each in chosen:
         given = own_data(each, places) if chosen[1:] else places
@@ -155,6 +162,30 @@ def run_measurements(
 def own_data(experiment: "Experiment", places: Mapping[str, Path]) -> dict[str, Path]:
     """Return the data that an experiment knows."""
     return {name: place for name, place in places.items() if name in (*experiment.needs, *experiment.takes)}
+
+
+def check_all(unused: Mapping[str, object], places: Mapping[str, Path]) -> None:
+    """Refuse what `--all` has no use for.
+
+    Args:
+        unused: option → its value, false where it was not given.
+        places: name → place of data.
+
+    Raises:
+        DataError: an option was given, or data that no measurement takes.
+    """
+    from assay.errors import DataError
+    from assay_lab.experiments import all_measurements
+
+    given = [option for option, value in unused.items() if value]
+    if given:
+        raise DataError(f"--all: received {', '.join(given)}; it runs everything at the scale smoke with one seed")
+    known: set[str] = set()
+    for experiment in all_measurements().values():
+        known.update(experiment.needs, experiment.takes)
+    strange = sorted(places.keys() - known)
+    if strange:
+        raise DataError(f"--all: received --data {', '.join(strange)}; expected some of {', '.join(sorted(known))}")
 
 
 def run_all(places: Mapping[str, Path], seed: int) -> None:

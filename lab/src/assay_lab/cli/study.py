@@ -148,12 +148,14 @@ def _named_paths(texts: list[str] | None, option: str) -> dict[str, Path | str]:
     """Return name → path.
 
     Raises:
-        DataError: a text has no name before "=", or no path after it.
+        DataError: a text has no name before "=", or no path after it, or a name stands twice.
     """
     named: dict[str, Path | str] = {}
     for text in texts or ():
         name, separator, path = text.partition("=")
         if not (name and separator and path):
             raise DataError(f"received {option} {text!r}, expected NAME=PATH")
+        if name in named:
+            raise DataError(f"{option} {name} is given twice: {named[name]} and {path}; expected one path")
         named[name] = path
     return named

@@ -1,7 +1,8 @@
 """Repositories of GitHub by language, licence, stars and day of creation, through its search API.
 
-A query returns a thousand repositories at most, so a period with more is halved until each part has fewer. Every reply
-is kept in a folder: a search that was interrupted goes on, and one that ended can be repeated without the network.
+A query returns a thousand repositories at most, so a period with more is halved until each part has fewer, down to
+hours, minutes and seconds. Every reply is kept in a folder: a search that was interrupted goes on, and one that ended
+can be repeated without the network.
 
 https://docs.github.com/rest/search/search#search-repositories
 """
@@ -10,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,6 +28,7 @@ ADDRESS = "https://api.github.com/search/repositories"
 MOST, PAGE = 1000, 100
 """Repositories of a query and of a page, at most."""
 BUSY = (httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS, httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE)
+MIDNIGHT, SECOND, DAY = time(), timedelta(seconds=1), timedelta(days=1)
 Fetch = Callable[[str], str]
 """Address → the reply."""
 
@@ -48,9 +50,9 @@ class RepositoryQuery:
     licence: str | None = None
     stars: int = 0
 
-    def address(self, first: date, last: date, page: int) -> str:
-        """Return the address of a page of the repositories of a part of the period."""
-        words = [f"created:{first.isoformat()}..{last.isoformat()}", f"stars:>={self.stars}"]
+    def address(self, begin: datetime, end: datetime, page: int) -> str:
+        """Return the address of a page of the repositories that were created from `begin` to before `end`."""
+        words = [f"created:{_period(begin, end)}", f"stars:>={self.stars}"]
         if self.language:
             words.append(f"language:{self.language}")
         if self.licence:
@@ -59,12 +61,20 @@ class RepositoryQuery:
         return f"{ADDRESS}?{urlencode(fields)}"
 
 
-def repositories_created(query: RepositoryQuery, fetch: Fetch) -> Iterator[dict[str, Any]]:
+def _period(begin: datetime, end: datetime) -> str:
+    """Return a period as GitHub reads it, with both ends: in days where it consists of days."""
+    if begin.time() == end.time() == MIDNIGHT:
+        return f"{begin.date()}..{(end - DAY).date()}"
+    return f"{begin.isoformat()}Z..{(end - SECOND).isoformat()}Z"
+
+
+def repositories_created(query: RepositoryQuery, fetch: Fetch, note: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Yield name, clone address, day of creation, stars, language and licence of each repository, by period and stars.
 
     Args:
         query: which repositories.
         fetch: returns the reply at an address.
+        note: receives a line on each part of the period that GitHub does not list in full.
 
     Raises:
         DataError: the period ends before it begins, or a reply is none of GitHub.
@@ -72,27 +82,35 @@ def repositories_created(query: RepositoryQuery, fetch: Fetch) -> Iterator[dict[
     """
     if query.last < query.first:
         raise DataError(f"received {query.first} to {query.last}, expected a period that ends after it begins")
-    periods = [(query.first, query.last)]
+    periods = [(datetime.combine(query.first, MIDNIGHT), datetime.combine(query.last, MIDNIGHT) + DAY)]
     while periods:
-        first, last = periods.pop()
-        begun = _reply(fetch, query.address(first, last, page=1))
-        if begun["total_count"] > MOST and first < last:
-            middle = first + (last - first) // 2
+        begin, end = periods.pop()
+        reply = _reply(fetch, query.address(begin, end, page=1))
+        total = reply["total_count"]
+        # whole days first: their replies are those that earlier versions kept
+        unit = DAY if end - begin > DAY else SECOND
+        if total > MOST and end - begin > unit:
+            middle = begin + ((end - begin) // unit + 1) // 2 * unit
             # the earlier half lies on top of the stack, so the days come out in order
-            periods += [(middle + timedelta(days=1), last), (first, middle)]
+            periods += [(middle, end), (begin, middle)]
             continue
-        items = begun["items"]
+        listed = 0
         for page in count(2):
-            yield from map(_described, items)
+            listed += len(reply["items"])
+            yield from map(_described, reply["items"])
             # GitHub has no page beyond the thousandth result
-            if len(items) < PAGE or page > MOST // PAGE:
+            if len(reply["items"]) < PAGE or page > MOST // PAGE:
                 break
-            items = _reply(fetch, query.address(first, last, page=page))["items"]
+            reply = _reply(fetch, query.address(begin, end, page=page))
+        if missing := max(0, total - listed):
+            note(f"{_period(begin, end)}: {total:,} repositories, of which GitHub does not list {missing:,}")
 
 
 def _reply(fetch: Fetch, address: str) -> dict[str, Any]:
     reply = parse_json(fetch(address))
-    if not (isinstance(reply, dict) and isinstance(reply.get("items"), list) and "total_count" in reply):
+    if not (
+        isinstance(reply, dict) and isinstance(reply.get("items"), list) and isinstance(reply.get("total_count"), int)
+    ):
         raise DataError(f"{address}: received {str(reply)[:60]!r}, expected a reply of GitHub's search")
     return reply
 

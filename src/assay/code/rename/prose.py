@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 from assay.code.parse.python_source import docstring_of
@@ -78,15 +79,25 @@ def _is_code(name: str, *, before: str, after: str, line: str) -> bool:
 
 def docstring_lines(program: str, start: int, length: int) -> Iterator[tuple[int, int]]:
     """Yield the docstrings of Python inside a cell: from, to, from the start of the cell."""
+    for begin, end in _docstrings(program):
+        first, last = begin - start, end - start
+        if first >= -len(program) and last > 0 and first < length:
+            yield max(0, first), min(length, last)
+
+
+# the cells of a row are parts of one program, which may hold tests of megabytes: it is parsed once for all of them
+@lru_cache(maxsize=1)
+def _docstrings(program: str) -> tuple[tuple[int, int], ...]:
+    """Return where the lines of each docstring begin and end."""
     try:
         tree = python_tree(program)
     except REFUSALS:
-        return
+        return ()
     lines = list(accumulate(map(len, program.splitlines(keepends=True)), initial=0))
+    places = []
     for node in ast.walk(tree):
         text = docstring_of(node)
         if text and text.end_lineno is not None and not isinstance(node, ast.AsyncFunctionDef):
             # only whole lines are looked at: columns count bytes
-            first, last = lines[text.lineno - 1] - start, lines[text.end_lineno] - start
-            if first >= -len(program) and last > 0 and first < length:
-                yield max(0, first), min(length, last)
+            places.append((lines[text.lineno - 1], lines[text.end_lineno]))
+    return tuple(places)

@@ -115,7 +115,7 @@ def write_batches(out: IO[bytes], path: str, form: str, choices: Sequence[Sequen
     with opened(place) as stream:
         source: IO[bytes] = stream
         if not isinstance(stream.raw, io.FileIO):
-            # both formats are read from both ends, so what was packed with gzip is unpacked into memory first
+            # both formats are read from both ends, so what is compressed is unpacked into memory first
             source = io.BytesIO(stream.read())
         # faults of the library are named here: `opened` would take its errors for those of the file system
         with library_faults(place, f"a whole {form} file"):

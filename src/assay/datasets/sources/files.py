@@ -1,6 +1,6 @@
 """Rows from one file; its content shows its form.
 
-Content decides if it can: gzip, Parquet and Arrow by their first bytes, JSON by its first character.
+Content decides if it can: compression, Parquet and Arrow by their first bytes, JSON by its first character.
 The name decides only if content cannot: code is text even if it looks like a table, and a name that
 promises rows (.jsonl, .csv, ...) must hold rows.
 """
@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET, arrow_rows, parquet_rows
 from assay.datasets.sources.delimited import delimited_rows, delimiter_of
 from assay.datasets.sources.json_text import SourceRow, json_rows
-from assay.datasets.sources.stream import head_of, opened
+from assay.datasets.sources.stream import head_of, opened, unpacked_name
 from assay.datasets.sources.text import Note, decoded, has_nul, is_binary, wide_encoding
 from assay.errors import DataError
 from assay.languages import language_of
@@ -22,16 +22,13 @@ _ROWS = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".arrow"})
 _DELIMITED = frozenset({".csv", ".tsv"})
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
-    b"BZh": "a bzip2 file",
-    b"\xfd7zXZ\0": "an xz file",
-    b"\x28\xb5\x2f\xfd": "a Zstandard file",
     b"SQLite format 3\0": "an SQLite database",
     b"version https://git-lfs.github.com/": "a Git LFS pointer and not the data itself",
 }
 _JSON_ROWS = re.compile(r"\s*(\{\s*[\"}]|\[\s*[{\]])")
 _COLUMN_NAME = re.compile(r"[\w.\-]{1,64}")
 _SNIFFED_RECORDS = 5
-_FORMS = "JSON, CSV, Parquet, Arrow (also gzipped), code or text"
+_FORMS = "JSON, CSV, Parquet, Arrow (also compressed), code or text"
 
 
 def file_rows(path: Path, note: Note) -> Iterator[SourceRow]:
@@ -62,7 +59,7 @@ def _opening(head: bytes) -> str:
 
 
 def _text_rows(path: Path, opening: str, note: Note) -> Iterator[SourceRow]:
-    name = PurePath(path.name.removesuffix(".gz"))
+    name = PurePath(unpacked_name(path))
     suffix = name.suffix.lower()
     if not opening.strip():
         raise DataError(f"{path}: nothing but white space, expected rows or text")
@@ -103,5 +100,5 @@ def _whole(path: Path, note: Note) -> Iterator[SourceRow]:
         raw = stream.read()
     if is_binary(raw):
         raise DataError(f"{path}: binary content (NUL bytes or control characters), expected text")
-    name = path.name.removesuffix(".gz")
+    name = unpacked_name(path)
     yield {"id": name, "text": decoded(raw, name, note), "language": language_of(name)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.datasets.sources.files import file_rows
 from assay.datasets.sources.json_text import SourceRow
-from assay.datasets.sources.stream import opened, walk
+from assay.datasets.sources.stream import opened, unpacked_name, walk
 from assay.datasets.sources.text import Note, decoded, is_binary
 from assay.errors import DataError
 from assay.languages import language_of
@@ -16,7 +16,7 @@ VERSION_CONTROL = frozenset({".git", ".hg", ".svn", "__pycache__"})
 LARGEST_CODE_FILE = 2**20
 """Bytes above which a code file is left out: generated tables and bundles, not written code."""
 
-_DATA_NAME = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet|arrow)(\.gz)?$", re.IGNORECASE)
+_DATA_NAME = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet|arrow)$", re.IGNORECASE)
 # JSON that the datasets package writes beside its data: it describes rows and holds none
 _TABLES_OF_CONTENTS = frozenset({"state.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
 _PROSE = frozenset({".txt", ".md", ".rst", ".tex"})
@@ -27,7 +27,7 @@ def data_files(folder: Path) -> list[Path]:
     return [
         path
         for path in walk(folder, skip=VERSION_CONTROL)
-        if _DATA_NAME.search(path.name) and path.name not in _TABLES_OF_CONTENTS
+        if _DATA_NAME.search(unpacked_name(path)) and path.name not in _TABLES_OF_CONTENTS
     ]
 
 

@@ -1,44 +1,76 @@
 """Bytes from a file, unpacked, with every fault of the file turned into one line."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
+import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
+
 from assay.errors import DataError, plain_reason
 from assay.guard import LARGEST_RATIO, LARGEST_UNPACKED, RATIO_FROM
 
-GZIP = b"\x1f\x8b"
+COMPRESSIONS: Mapping[bytes, str] = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+"""First bytes of a compressed file → its compression."""
+UNPACKERS: Mapping[str, Callable[[Any], Any]] = {
+    "gzip": gzip.open,
+    "bzip2": bz2.open,
+    "xz": lzma.open,
+    "zstd": lambda file: pa.input_stream(file, compression="zstd"),
+}
+"""Compression → what opens a file of it."""
+_LONGEST_MARK = max(map(len, COMPRESSIONS))
+_PACKED_NAME = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """The content of a file, unpacked where it is gzip (known by its first two bytes, not by its name).
+    """The content of a file, unpacked where it is compressed (known by its first bytes, not by its name).
 
     Raises:
-        DataError: no such file, no permission, or a gzip stream that is broken or cut off; also while
+        DataError: no such file, no permission, or a compressed stream that is broken or cut off; also while
             reading.
     """
+    form = ""
     try:
         with path.open("rb") as raw:
             # by content: a download often loses the suffix of its name
-            if raw.peek(2)[:2] == GZIP:
-                # a GzipFile lacks some of what a raw stream declares, but nothing that is used here
-                with io.BufferedReader(cast("Any", Unpacked(gzip.GzipFile(fileobj=raw), raw, path))) as unpacked:
+            head = raw.peek(_LONGEST_MARK)
+            form = next((form for mark, form in COMPRESSIONS.items() if head.startswith(mark)), "")
+            if form:
+                # what unpacks lacks some of what a raw stream declares, but nothing that is used here
+                with (
+                    UNPACKERS[form](raw) as stream,
+                    io.BufferedReader(cast("Any", Unpacked(stream, raw, path))) as unpacked,
+                ):
                     yield unpacked
             else:
                 yield raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as fault:
+        # faults of the content have no number of the system
+        if isinstance(fault, OSError) and (fault.errno is not None or not form):
+            raise file_error(path, fault) from fault
         raise DataError(
-            f"{path}: broken or truncated gzip file ({plain_reason(fault)}), expected a complete one"
+            f"{path}: broken or truncated {form} file ({plain_reason(fault)}), expected a complete one"
         ) from fault
-    except OSError as fault:
-        raise file_error(path, fault) from fault
+
+
+def unpacked_name(path: Path) -> str:
+    """The name of a file without the suffix of its compression."""
+    return _PACKED_NAME.sub("", path.name)
 
 
 class Unpacked(io.RawIOBase):
@@ -50,7 +82,7 @@ class Unpacked(io.RawIOBase):
         path: of the file, for the message.
     """
 
-    def __init__(self, stream: io.BufferedIOBase, packed: io.BufferedIOBase, path: Path) -> None:
+    def __init__(self, stream: Any, packed: io.BufferedIOBase, path: Path) -> None:  # noqa: ANN401  see `UNPACKERS`
         self._stream = stream
         self._packed = packed
         self._path = path
@@ -66,7 +98,7 @@ class Unpacked(io.RawIOBase):
         Raises:
             DataError: the file unpacks to too many.
         """
-        count = self._stream.readinto(buffer)
+        count = int(self._stream.readinto(buffer))
         self._bytes += count
         if self._bytes > LARGEST_UNPACKED:
             raise _too_large(self._path, f"{LARGEST_UNPACKED:,} bytes")
@@ -137,6 +169,21 @@ def walk(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
     Raises:
         DataError: the folder, or one below it, cannot be listed.
     """
+    for parent, _, files in folders_below(folder, skip=skip):
+        for name in files:
+            path = Path(parent, name)
+            if not path.is_symlink() and path.is_file():
+                yield path
+
+
+def folders_below(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder from the given one down, the names of its folders, and those of all else in it, sorted.
+
+    Links are not followed.
+
+    Raises:
+        DataError: the folder, or one below it, cannot be listed.
+    """
 
     def refuse(fault: OSError) -> None:
         raise file_error(Path(fault.filename or folder), fault) from fault
@@ -145,10 +192,7 @@ def walk(folder: Path, *, skip: frozenset[str] = frozenset()) -> Iterator[Path]:
         for parent, folders, files in os.walk(folder, onerror=refuse):
             # in place: `os.walk` goes on with what is left in the list, in that order
             folders[:] = sorted(name for name in folders if name not in skip)
-            for name in sorted(files):
-                path = Path(parent, name)
-                if not path.is_symlink() and path.is_file():
-                    yield path
+            yield parent, folders, sorted(files)
     except RecursionError:  # of `os.walk` before Python 3.12
         raise DataError(f"{folder}: folders inside folders, a thousand deep; expected fewer") from None
 

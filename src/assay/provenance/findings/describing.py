@@ -19,7 +19,7 @@ from assay.provenance.findings.finding import Place, SourceFinding, TracedFile
 from assay.provenance.findings.gate import Denial, Judgement, denials_by_finding
 from assay.provenance.findings.identifiers import place_swhid
 from assay.provenance.search import confidence_text
-from assay.reports import Annotation, Column, Report, Row, Table, number_of
+from assay.reports import Annotation, Column, Level, Report, Row, Table, number_of
 
 FINDING_COLUMNS = (Column("place", "name"), Column("finding"), Column("source"))
 
@@ -189,7 +189,7 @@ def shown_findings(file: TracedFile, top: int, judgement: Judgement | None) -> l
 def describe_files(
     files: Sequence[TracedFile], top: int, judgement: Judgement | None = None, *, unread: Sequence[Unread] = ()
 ) -> Report:
-    """Return the report of traced files: a row and an annotation for each finding.
+    """Return the report of traced files: a row for each finding, and an annotation for each copy.
 
     Args:
         files: with their findings.
@@ -216,16 +216,23 @@ def describe_files(
             }
         )
     sorts = sorted_findings(files, judgement)
-    for finding in (*sorts.failing, *sorts.accepted, *sorts.passing):
-        annotations.append(
-            Annotation(
-                message="; ".join(_words(finding, denials.get(id(finding)))),
-                path=finding.path,
-                line=finding.first_line,
-                last_line=finding.lines[-1].last if finding.lines else finding.first_line,
-                level="error" if id(finding) in map(id, sorts.failing) else "notice",
+    # the most severe first: a workflow shows only so many
+    levels: dict[Level, tuple[SourceFinding, ...]] = {
+        "error": sorts.failing,
+        "warning": sorts.undecided,
+        "notice": (*sorts.accepted, *sorts.passing),
+    }
+    for level, copies in levels.items():
+        for finding in copies:
+            annotations.append(
+                Annotation(
+                    message="; ".join(_words(finding, denials.get(id(finding)))),
+                    path=finding.path,
+                    line=finding.first_line,
+                    last_line=finding.lines[-1].last if finding.lines else finding.first_line,
+                    level=level,
+                )
             )
-        )
     verdict = trace_verdict(files, unread)
     return Report(
         title="Which files of the corpus does this code come from?",

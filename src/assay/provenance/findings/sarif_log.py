@@ -40,15 +40,21 @@ def sarif(files: Sequence[TracedFile], judgement: Judgement | None = None) -> di
     of the web is a physical one. Names of the index are escaped.
     """
     denials = denials_by_finding(judgement)
-    findings = chain.from_iterable(map(attrgetter("findings"), files))
-    return sarif_log(_RULES, [_result(finding, denials.get(id(finding))) for finding in findings])
+    undecided = {} if judgement is None else {id(each.finding): each for each in judgement.undecided}
+    results = []
+    for finding in chain.from_iterable(map(attrgetter("findings"), files)):
+        if id(finding) in denials:
+            results.append(_result(finding, denials[id(finding)], rule=_LICENCE, level="error"))
+        elif id(finding) in undecided:
+            results.append(_result(finding, undecided[id(finding)], rule=_MATCH, level="warning"))
+        else:
+            results.append(_result(finding, None, rule=_MATCH, level="note"))
+    return sarif_log(_RULES, results)
 
 
-def _result(finding: SourceFinding, denial: Denial | None) -> dict[str, Any]:
-    # a denied finding names the place under the denied licence, which need not be the first one
-    place, rule, level = finding.places[0], _MATCH, "note"
-    if denial is not None:
-        place, rule, level = denial.place, _LICENCE, "error"
+def _result(finding: SourceFinding, denial: Denial | None, *, rule: str, level: str) -> dict[str, Any]:
+    # a judged finding names the place that decided, which need not be the first one
+    place = finding.places[0] if denial is None else denial.place
     best = finding.best
     lines = finding.lines[0] if finding.lines else LineRange(best.part.first_line, best.part.first_line)
     result = sarif_result(

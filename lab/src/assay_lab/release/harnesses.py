@@ -212,7 +212,7 @@ def written(path: Path, rows: Sequence[SourceRow]) -> Path:
     return path
 
 
-def measured(name: str, environment: Path, rows: Sequence[SourceRow], folder: Path) -> dict[str, Any]:
+def measured(name: str, environment: Path, *, rows: Sequence[SourceRow], folder: Path) -> dict[str, Any]:
     """Return what a harness says of the original and of the public file, with right and with broken solutions."""
     harness = HARNESSES[name]
     (packages,) = environment.glob("lib/python*/site-packages")
@@ -240,7 +240,7 @@ def measured(name: str, environment: Path, rows: Sequence[SourceRow], folder: Pa
             solutions = dict.fromkeys(ids, BROKEN)
             if kind == "right":
                 solutions = dict(zip(ids, map(itemgetter("canonical_solution"), kept), strict=True))
-            run = Run(environment, tasks.absolute(), solutions, own)
+            run = Run(environment, tasks.absolute(), solutions=solutions, folder=own)
             row[f"{file}, {kind}"] = harness.run(run)
     return row
 
@@ -260,7 +260,7 @@ def run(size: Size, seed: int, data: Data) -> Result:
             rows = rows[: size.humaneval]
         else:
             rows = rows[:: max(1, len(rows) // size.bigcodebench)][: size.bigcodebench]
-        results.append(measured(name, environment, rows, folder))
+        results.append(measured(name, environment, rows=rows, folder=folder))
     return Result(results, notes)
 
 

@@ -1,7 +1,9 @@
 """Options that several commands share, each described once."""
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,17 +34,39 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
     """Check the path of a file that a command will write; a SARIF log is replaced by the next one.
 
     Raises:
-        DataError: it exists and --force is not given, it is a folder, its folder does not exist, or it is "-".
+        DataError: it exists and --force is not given, it is also read, it is a folder, its folder does not exist, or it
+            is "-".
     """
     from assay.cli.terminal import OUTPUT_SETTINGS
 
     path = added_file(context, path)
-    if path is None or context.resilient_parsing or OUTPUT_SETTINGS.get().force:
+    if path is None or context.resilient_parsing:
+        return path
+    if OUTPUT_SETTINGS.get().force:
+        refuse_input(path)
         return path
     # a SARIF log is written anew by every run, and nobody edits it
     if path.is_file() and not _is_log(path):
         raise DataError(f"{path} exists already; expected another name, or --force to replace it")
     return path
+
+
+def refuse_input(path: Path) -> None:
+    """Check that a file that is replaced is named once on the command line: the second time it would be an input.
+
+    Raises:
+        DataError: it is named twice.
+    """
+    if not path.is_file():
+        return
+    named = [Path(word) for word in chain.from_iterable(map(_values, sys.argv[1:])) if word]
+    if sum(place.is_file() and place.samefile(path) for place in named) > 1:
+        raise DataError(f"{path} is named as an input and as a result; expected another name for the result")
+
+
+def _values(word: str) -> tuple[str, ...]:
+    """Return what a word of the command line may name: itself, and what stands behind its first "="."""
+    return word, word.partition("=")[2]
 
 
 def _is_log(path: Path) -> bool:

@@ -250,7 +250,7 @@ def test_an_audit_leaves_no_secret_copy_in_its_cache(secret_path, tmp_path):
         assert cache.info().entries == 0
 
 
-def test_a_killed_test_goes_on_and_counts_once(secret_path, monkeypatch):
+def test_a_killed_test_goes_on_and_counts_once(secret_path, monkeypatch, capsys):
     class Stopped(FakeModel):
         def completed(self, texts):
             for number, batch in enumerate(super().completed(texts)):
@@ -267,7 +267,10 @@ def test_a_killed_test_goes_on_and_counts_once(secret_path, monkeypatch):
     whole, rest = FakeModel(), FakeModel()
     alone = run_test(whole, secret_path)
     monkeypatch.setattr("assay.release.testing.open_model", lambda *_: rest)
+    note = "an earlier test was cut short: what it computed is not computed again"
+    assert note not in " ".join(capsys.readouterr().err.split())
     again = run_test("path/to/model", secret_path)
+    assert note in " ".join(capsys.readouterr().err.split())
     assert len(rest.asked[0]) == len(whole.asked[0]) - 30
     assert again.strongest.names == alone.strongest.names
     assert again.logged == 2 * alone.logged

@@ -7,6 +7,7 @@ from html import escape
 import pytest
 
 from assay.agent_runs import base_items, judge_run, read_gold_tasks, read_runs
+from assay.agent_runs.gold import _without_prefix
 from assay.datasets import patch_side
 from assay.errors import DataError
 from support.agent_files import CALLS, COMMIT, PATCH, TASK, TESTS, mini_swe_agent, write, write_tasks
@@ -287,3 +288,24 @@ def test_repositories_without_git_are_an_error_and_not_repositories_without_comm
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(DataError, match="git is not installed"):
         base_items(tasks["shop__shop-7"], tmp_path / "mirrors")
+
+
+@pytest.mark.parametrize("line", ["-" * 9000, "a-" * 4500, "a:" * 4500, "9" * 9000])
+def test_a_long_line_of_marks_comes_to_an_end(line):
+    # names that may overlap would take the cube of the length
+    assert next(_without_prefix(line)) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("src/a.py:12:code", "code"),
+        ("src/a-b.py-12-code", "code"),
+        ("1f3b:src/a-2-b.py:12:code", "code"),
+        ("   12\tcode: x", "code: x"),
+        ("12:34:code", "34:code"),
+        ("src/a.py:code", "code"),
+    ],
+)
+def test_what_stands_before_a_line_is_taken_off(line, rest):
+    assert rest in _without_prefix(line)

@@ -37,10 +37,12 @@ DELETED = "-"
 """First text of a pair that is a deleted line of a diff: all that is left of a patch that adds nothing."""
 
 _WORD = re.compile(r"\w+")
-# in this order: blame, a number with its mark (grep -n, cat -n, editors), names alone, a number alone
+_MARKED = r"\s*\d+(?:[:|→\t-]| \|)"
+# in this order: blame, a number with its mark (cat -n, editors), names before one (grep -n), names alone, a number
+# alone; only the last name may end at a dash, since names that may overlap take hours for a line of dashes
 _PREFIX = re.compile(
-    r"\^?[0-9a-f]{7,40} [^()]*\([^()]*\d\)|"
-    r"(?:[^\s:]+[:-]){0,3}?\s*\d+(?:[:|→\t-]| \|)|(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)"
+    rf"\^?[0-9a-f]{{7,40}} [^()]*\([^()]*\d\)|{_MARKED}|(?:(?!\d+:)[^\s:]+:){{0,2}}(?:[^\s:]+[:-])??{_MARKED}|"
+    r"(?:[^\s:]+:)+(?=\S)|\s*\d+\s+(?=\S)"
 )
 """What grep, cat -n, editors and blame put before a line."""
 _DIFF = re.compile(r"^(?:diff --git |--- |Index: |@@ )", re.MULTILINE)

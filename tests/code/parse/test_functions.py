@@ -277,3 +277,9 @@ def test_a_parse_without_an_end_is_given_up(monkeypatch):
         assert not parses(text, "typescript")
         assert languages_of_text(text) == ()
     assert [function.name for function in functions_in("class A { int f() { return 1; } }", "java")]
+
+
+def test_a_long_comment_of_blanks_comes_to_an_end():
+    blanks = " " * 5000
+    (function,) = functions_in(f"/*{blanks}x{blanks}y */\nint f(int a) {{ return a + 1; }}\n", "c")
+    assert function.documentation == f"x{blanks}y"

@@ -93,3 +93,9 @@ def test_tests_in_java_are_respelled():
     variant = variants(text, 1, language="java").variants[0]
     spelled = tests.replace(".twice(", f".{variant.functions['twice']}(")
     assert variant.followed_by(tests) == f"{variant.text}\n\n{spelled}"
+
+
+def test_a_long_comment_before_a_name_comes_to_an_end():
+    # a comment that may be split at each of its marks would never end
+    text = f"try:\n    f()\nexcept (\n    E  {'#' * 5000} as\n) as error:\n    print(error)\n"
+    assert [name.name for name in analysis(text).names] == ["error"]

@@ -131,3 +131,7 @@ def test_a_literal_that_is_written_is_read_as_the_same_value(value, quoted, spac
 )
 def test_literals_are_written_as_their_neighbours_are(neighbours, value, source):
     assert Style.of(neighbours).written(value) == source
+
+
+def test_a_long_number_comes_to_an_end():
+    assert literal_at(f"{'9' * 5000}x", 0) is None

@@ -29,6 +29,7 @@ from assay_lab.release.plants import (
 from assay_lab.result_rows import column, grouped, mean_of
 
 CONTENTS = 4
+FACTORS = (3, 4, 7)
 WAYS = ("written alike", "log-likelihood")
 
 
@@ -42,6 +43,14 @@ class Size:
     tasks: int | None = None
 
 
+def scaling(factor: int) -> dict[str, object]:
+    """Return a task of a smoke run; few functions that ship with the model show examples."""
+    name = f"times_{factor}"
+    examples = "".join(f"    >>> {name}({value})\n    {value * factor}\n" for value in (2, 5, 9))
+    docstring = f'    """Return the value {factor} times.\n\n{examples}    """\n'
+    return {"id": name, "text": f"def {name}(value):\n{docstring}    return value * {factor}\n"}
+
+
 def written(model: TransformersModel, contents: Sequence[Sequence[str]]) -> Float64Array:
     """Return how many characters of each content the model writes, [tasks, contents]."""
     values = characters_alike(model, contents)
@@ -52,7 +61,8 @@ def written(model: TransformersModel, contents: Sequence[Sequence[str]]) -> Floa
 def plants(size: Size, seed: int, data: Data) -> Iterator[dict[str, Any]]:
     """Yield the p-value of each lot, dose and way."""
     name = str(data.get("model", SMALL))
-    tasks = tasks_of(task_rows(data, size.tasks), CONTENTS, seed)
+    rows = task_rows(data, size.tasks) if "humaneval" in data else list(map(scaling, FACTORS))
+    tasks = tasks_of(rows, CONTENTS, seed)
     # only tasks whose contents all differ: which of two equal ones was published, no model can show
     contents = [text_column(task.copies["examples"]) for task in tasks if len(set(task.copies["examples"])) == CONTENTS]
     others = other_functions(data)

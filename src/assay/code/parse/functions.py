@@ -23,7 +23,7 @@ from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
 from assay.python_parser import REFUSALS, python_tree
 
-_COMMENT_LINE = re.compile(r"^[ \t]*(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?(.*?)[ \t]*(?:\*+/)?[ \t]*$")
+_COMMENT_MARK = re.compile(r"^[ \t]*+(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?")
 _KEYWORD = re.compile(r"\w+(?=\W*[({=]|$)")
 _UPPER_TWO_BITS, _CONTINUATION = 0b1100_0000, 0b1000_0000  # bytes of a character in UTF-8 behind its first: 0b10xxxxxx
 _DECLARATORS_IN_PARENTHESES = frozenset({"parenthesized_declarator", "reference_declarator"})
@@ -372,4 +372,12 @@ def _character_starts(source: bytes) -> list[int]:
 
 def _words_of_comment(comment: str) -> str:
     """Return a comment without its marks: `//`, `///`, `/** … */`, `*` and `#` at the beginning of lines."""
-    return cleandoc("\n".join(map(partial(_COMMENT_LINE.sub, r"\1"), comment.splitlines()))).strip()
+    return cleandoc("\n".join(map(_words_of_comment_line, comment.splitlines()))).strip()
+
+
+def _words_of_comment_line(line: str) -> str:
+    words = _COMMENT_MARK.sub("", line.rstrip(" \t"), count=1)
+    # in steps, since one pattern for all takes the cube of a line of blanks
+    if words.endswith("*/"):
+        return words[:-1].rstrip("*").rstrip(" \t")
+    return words

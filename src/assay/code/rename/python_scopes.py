@@ -23,7 +23,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _GAP = r"(?:\s|\\\r?\n)"
 _DEF = re.compile(rf"(?:async{_GAP}+)?def{_GAP}+")
-_AS = re.compile(rf"(?:[\s)\\]|\#[^\r\n]*)*as{_GAP}+")
+# a comment is taken whole: split at each of its marks, a line of them would never end
+_AS = re.compile(rf"(?:[\s)\\]|\#[^\r\n]*+)*as{_GAP}+")
 _STARS = re.compile(rf"\*\*{_GAP}*")
 _DEBUG = re.compile(r"[\s)]*=(?!=)")
 _WORD = re.compile(r"[^\W\d]\w*")

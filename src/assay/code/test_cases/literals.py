@@ -12,7 +12,7 @@ LONGEST = 2_000
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ATOM = re.compile(
-    r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?j?(?![\w.]*\w)"
+    r"[-+]?(?:\d[\d_]*+\.?\d*+|\.\d++)(?:[eE][-+]?\d+)?j?(?![\w.]*\w)"
     r"|(?:True|False|None|true|false|null)\b|set\(\)"
 )
 _STRING = re.compile(r"[bBrRuU]{0,2}(['\"])(?:(?!\1)[^\\\n]|\\.)*\1")

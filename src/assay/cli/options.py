@@ -1,9 +1,10 @@
 """Options that several commands share, each described once."""
 
+import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +44,7 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
     if path is None or context.resilient_parsing:
         return path
     if OUTPUT_SETTINGS.get().force:
-        refuse_input(path)
+        refuse_input(context, path)
         return path
     # a SARIF log is written anew by every run, and nobody edits it
     if path.is_file() and not _is_log(path):
@@ -51,7 +52,7 @@ def new_file(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-def refuse_input(path: Path) -> None:
+def refuse_input(context: typer.Context, path: Path) -> None:
     """Check that a file that is replaced is named once on the command line: the second time it would be an input.
 
     Raises:
@@ -59,14 +60,22 @@ def refuse_input(path: Path) -> None:
     """
     if not path.is_file():
         return
-    named = [Path(word) for word in chain.from_iterable(map(_values, sys.argv[1:])) if word]
-    if sum(place.is_file() and place.samefile(path) for place in named) > 1:
+    words, group = sys.argv[1:], context.parent
+    # the first words name the command
+    while group is not None:
+        words, group = words[1:], group.parent
+    if sum(_names(word, path) for word in words) > 1:
         raise DataError(f"{path} is named as an input and as a result; expected another name for the result")
 
 
-def _values(word: str) -> tuple[str, ...]:
-    """Return what a word of the command line may name: itself, and what stands behind its first "="."""
-    return word, word.partition("=")[2]
+def _names(word: str, path: Path) -> bool:
+    """Return True if a word of the command line names a file: by itself, or somewhere in a list of NAME=PATH."""
+    places = [word, word.partition("=")[2], *re.split("[=,]", word)]
+    if re.match("-[^-]", word):
+        # the value of a short option may follow it without a space
+        places.append(word[2:])
+    # `Path.is_file` raises for a text that is too long for a name
+    return any(os.path.isfile(place) and path.samefile(place) for place in places)  # noqa: PTH113
 
 
 def _is_log(path: Path) -> bool:

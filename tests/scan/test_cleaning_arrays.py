@@ -39,6 +39,21 @@ def test_a_document_that_holds_a_task_is_left_out(tmp_path):
     assert not target.exists()
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_an_array_of_wide_characters_loses_its_rows_and_no_lines(tmp_path, encoding):
+    source, target = tmp_path / "rows.json", tmp_path / "clean.json"
+    source.write_text(json.dumps([{"text": word} for word in ("one", "two", "three")], indent=1), encoding)
+    write_clean(str(source), target, {2})
+    assert json.loads(target.read_bytes()) == [{"text": "one"}, {"text": "three"}]
+
+
+def test_rows_that_end_with_a_carriage_return_are_left_out_one_by_one(tmp_path):
+    source, target = tmp_path / "rows.json", tmp_path / "clean.json"
+    source.write_bytes(b'{"text": "one"}\r{"text": "two"}\r{"text": "three"}\r')
+    write_clean(str(source), target, {2})
+    assert target.read_bytes() == b'{"text": "one"}\r{"text": "three"}\r'
+
+
 def test_items_that_stay_keep_their_bytes(tmp_path):
     items = [
         r'{"text": "\u00fc\ud800 \/", "n": 1.10}',

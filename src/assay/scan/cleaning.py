@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 import shutil
 import tarfile
@@ -19,8 +20,19 @@ from assay.corpora.archives import archive_form, decompressed, inside, is_archiv
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.errors import DataError
 from assay.files import atomic_file
-from assay.guard import lines_within
-from assay.scan.reading import BROKEN, DELIMITED, FAULTS, PARQUET, array_items, csv_records, json_form, unpacked
+from assay.guard import LONGEST_LINE, lines_within
+from assay.scan.reading import (
+    BROKEN,
+    DELIMITED,
+    FAULTS,
+    PARQUET,
+    array_items,
+    csv_records,
+    document_items,
+    json_form,
+    parse_or_none,
+    unpacked,
+)
 from assay.scan.shapes import sisters_name
 
 T = TypeVar("T")
@@ -82,8 +94,11 @@ def _kept_pieces(place: Path, rows: Collection[int]) -> Iterator[bytes]:
     with unpacked(place) as stream:
         if DELIMITED & {suffix.lower() for suffix in place.suffixes}:
             pieces = _numbered_records(stream)
-        elif json_form(place) == "array":
+        elif (form := json_form(place)) == "array":
             yield from _array_without(rows, stream)
+            return
+        elif form == "document":
+            yield from _document_without(rows, stream.read(LONGEST_LINE + 1))
             return
         else:
             pieces = _numbered_lines(stream)
@@ -100,6 +115,18 @@ def _array_without(rows: Collection[int], stream: BufferedReader) -> Iterator[by
             between = b",\n"
     # of an array that lost every item, even the bracket is still to come
     yield between.strip(b",\n") + b"]\n"
+
+
+def _document_without(rows: Collection[int], raw: bytes) -> Iterator[bytes]:
+    """Yield what stays of JSON that is read whole: an array in UTF-16 or UTF-32, or rows that end with a CR alone."""
+    document = parse_or_none(raw)
+    if not isinstance(document, list):
+        for number, line in enumerate(raw.splitlines(keepends=True), 1):
+            if number not in rows:
+                yield line
+        return
+    kept = [item for number, item in enumerate(document_items(document), 1) if number not in rows]
+    yield json.dumps(kept, ensure_ascii=False).encode(json.detect_encoding(raw), "surrogatepass")
 
 
 def _numbered_lines(stream: BufferedReader) -> Iterator[tuple[int, bytes]]:

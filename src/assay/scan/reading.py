@@ -267,9 +267,7 @@ class FileReader:
         if isinstance(document, dict):
             yield from self._row(document, None, member)
         elif isinstance(document, list):
-            # an array of numbers is one row: no number holds a task
-            rows = document if any(isinstance(item, dict | list | str) for item in document) else [document]
-            for number, row in enumerate(map(_row_of, rows), 1):
+            for number, row in enumerate(map(_row_of, document_items(document)), 1):
                 yield from self._row(row, number, member)
         elif (suffix != ".json" and lines) or any(map(_object, lines[:FIRST_LINES])):
             for number, line in enumerate(lines, 1):
@@ -278,6 +276,13 @@ class FileReader:
             text = decode_source(raw)[0]
             self.shapes["plain files"] += 1
             yield CorpusText(None, member, plain_text(text).encode("utf-8", "surrogatepass"))
+
+
+def document_items(document: list[Any]) -> list[Any]:
+    """Return the rows of an array; one of numbers is a row itself: no number holds a task."""
+    if any(isinstance(item, dict | list | str) for item in document):
+        return document
+    return [document]
 
 
 class _Bounded(io.RawIOBase):

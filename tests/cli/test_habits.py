@@ -164,13 +164,14 @@ class TestFilesThatExist:
         done = assay("score", golden / "model", texts, "--scores", "loss", "-o", "mine.jsonl", "--force")
         assert (done.code, len((tmp_path / "mine.jsonl").read_text().splitlines())) == (0, 24), done.err
 
-    @pytest.mark.parametrize("benchmark", ["{}", "own={}"])
-    def test_force_replaces_no_input(self, assay, tmp_path, benchmark):
+    @pytest.mark.parametrize("benchmark", ["{}", "own={}", "corpus.jsonl,{}"])
+    @pytest.mark.parametrize("option", [("-o", "tasks.jsonl"), ("-otasks.jsonl",), ("--output=tasks.jsonl",)])
+    def test_force_replaces_no_input(self, assay, tmp_path, benchmark, option):
         line = '{"id": "a", "text": "def f(x):\\n    return x"}\n'
         for name in ("tasks.jsonl", "corpus.jsonl"):
             (tmp_path / name).write_text(line)
         result = tmp_path / "tasks.jsonl"
-        done = assay("scan", "--for", benchmark.format("tasks.jsonl"), "corpus.jsonl", "-o", result, "--force")
+        done = assay("scan", "--for", benchmark.format("tasks.jsonl"), "corpus.jsonl", *option, "--force")
         assert (done.code, result.read_text()) == (2, line)
         assert done.err.endswith("is named as an input and as a result; expected another name for the result\n")
 

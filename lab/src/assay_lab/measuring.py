@@ -129,12 +129,14 @@ def kibibytes_in(status: str, name: str) -> int:
 
 
 def machine() -> dict[str, object]:
-    """What the figures depend on: processor, cores, threads, versions."""
+    """What the figures depend on: processor, cores, threads, versions, and the GPU where torch has one."""
+    gpu = {"gpu": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}
     return {
+        **gpu,
         "processor": processor(),
         "cores": os.cpu_count(),
         "torch_threads": torch.get_num_threads(),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "device": "cuda" if gpu else "cpu",
         "system": platform.system(),
         "python": platform.python_version(),
         "assay": __version__,

@@ -1,6 +1,7 @@
 """The experiments on releases: their plants are found, and their null holds."""
 
 import json
+from dataclasses import replace
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -86,6 +87,8 @@ def test_a_lot_that_was_kept_is_not_trained_again(tmp_path):
     (kept,) = tmp_path.iterdir()
     kept.write_text(json.dumps([{"p evidence": 0.5}]), "utf-8")
     assert list(pretrained.lots(size, 0, {"work": tmp_path})) == [{"p evidence": 0.5}]
+    # of another rate it is another lot
+    assert next(pretrained.lots(replace(size, rate=1e-3), 0, {"work": tmp_path}))["lot"] == 0
 
 
 def test_the_replies_to_a_harness_are_the_solutions_of_the_prompts_that_it_asks_for(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.provenance.search.copies import _helpers, _weighs
+from assay.provenance.search.copies import _helpers
 
 OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
 
@@ -21,28 +21,7 @@ OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
         ["var __defProp = Object.defineProperty;\n"],
         ["function _interopRequireDefault(a) { return a; }\n"],
         ["async function _asyncToGenerator(a) {\n", "  return a;\n", "}\n"],
-        ['Object.defineProperty(exports, "a", {\n', "  enumerable: true,\n", "});\n"],
     ],
 )
 def test_functions_that_compilers_write_into_a_file_are_left_out(helper):
     assert list(_helpers([*OWN, *helper, *OWN])) == [(4, 4 + len(helper))]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "/******/ \t\tvar cached = modules[id];\n",
-        "var path = __webpack_require__(857);\n",
-        "    static ɵprov = i0.ɵɵngDeclareInjectable({ type: Own });\n",
-        '    Level[Level["High"] = 1] = "High";\n',
-    ],
-)
-def test_lines_that_compilers_write_weigh_nothing(line):
-    assert not _weighs(line)
-
-
-@pytest.mark.parametrize(
-    "line", ['Level[name["High"]] = "High";\n', "/* six */ own(cached);\n", "const webpack = own();\n"]
-)
-def test_lines_of_people_weigh(line):
-    assert _weighs(line)

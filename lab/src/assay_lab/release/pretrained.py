@@ -5,10 +5,11 @@ are those of this machine's standard library and packages.
 A lot that is done is kept in the folder `work`, so a run that was ended goes on. On a GPU several lots train at a time.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, product
 from multiprocessing import get_context
@@ -127,7 +128,7 @@ def lot_of(trial: Trial, cell: Cell, number: int) -> list[dict[str, Any]]:
     train_on(model, [*published, *at_places(trial.others, beside)], size=size, method=cell.method, seed=number)
     after, _ = copy_values(model, texts)
     about = {"names": NAMINGS[cell.kind].title, "tasks": len(chosen), "others": len(beside), "method": cell.method}
-    about |= {"lot": number, "device": machine()["device"]}
+    about |= {"lot": number, "device": machine().get("gpu", "cpu")}
     rows = []
     for with_parent in (False, True):
         found = judged(after, [before] * with_parent, plant, copies=size.copies, draws=size.draws)
@@ -149,7 +150,10 @@ def train_on(
 def kept_lot(folder: Path, trial: Trial, job: tuple[Cell, int]) -> list[dict[str, Any]]:
     """Return a lot from the folder where it is done, else make it and keep it there."""
     cell, number = job
-    file = folder / f"{cell.kind}-{cell.tasks}-{cell.others}-{cell.method}-{number}.json"
+    # all that a lot depends on beside its cell: another model or rate must not find it
+    shared = repr((trial.model, trial.seed, replace(trial.size, cells=(), workers=0)))
+    run = hashlib.sha256(shared.encode()).hexdigest()[:12]
+    file = folder / f"{run}-{cell.kind}-{cell.tasks}-{cell.others}-{cell.method}-{number}.json"
     if file.exists():
         rows: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
         return rows

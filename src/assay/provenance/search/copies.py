@@ -59,12 +59,8 @@ _HELPER = re.compile(
     r"|possibleConstructor\w+|assertThis\w+|getPrototypeOf|setPrototypeOf|isNative\w+|wrapNativeSuper|toPropertyKey"
     r"|toPrimitive|superPropBase|callSuper|createSuper|regenerator\w*|createForOf\w+|taggedTemplate\w+|construct"
     r"|export(?:_star)?|getRequireWildcardCache)|asyncGeneratorStep|ownKeys)\("
-    r"|Object\.(?:defineProperty\(exports, \"|keys\(_\w+\)\.forEach\()"
 )
-"""First line of a function or an export that compilers of JavaScript write into files: TypeScript, Babel, esbuild."""
-
-_WRITTEN = re.compile(r"""/\*{6}/|.*(?:__webpack_|\bɵ)|\s*(?P<enum>\w+)\[(?P=enum)\["\w+"\] = -?\d+\] = "\w+";""")
-"""A line that a compiler wrote: the loader of webpack, what Angular declares, a value of an enumeration."""
+"""First line of a function that compilers of JavaScript write into files: TypeScript, Babel, esbuild."""
 
 _ENDS = re.compile(r"[})](?!.*\{\s*$)")
 
@@ -104,8 +100,7 @@ def _helpers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _weighs(line: str) -> bool:
-    is_content = line.strip() and not _CONSTANTS.fullmatch(line) and not _WRITTEN.match(line)
-    return bool(is_content) and not (_is_prose(line) and _NOTICE.search(line))
+    return bool(line.strip()) and not _CONSTANTS.fullmatch(line) and not (_is_prose(line) and _NOTICE.search(line))
 
 
 def _is_prose(line: str) -> bool:

@@ -18,7 +18,7 @@ from assay.errors import DataError
 from assay.evaluation import Estimate
 from assay.release.secret_file import read_secret
 from assay.release.statistic import pooled_outcome
-from assay.reports import Report, TabularResult, describe, number_of
+from assay.reports import TabularResult, number_of
 
 DAYS_APART = 7
 """Days between two evaluations from which on a served model may be another one."""
@@ -50,10 +50,6 @@ class TwinComparison(TabularResult):
     p_value: float
     checked: tuple[str, ...]
     unchecked: tuple[str, ...]
-
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
 
 
 def compare_results(public: str | Path, twin: str | Path, secret: str | Path | None = None) -> TwinComparison:

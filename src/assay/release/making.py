@@ -46,7 +46,7 @@ from assay.release.secret_values import (
 )
 from assay.release.settings import LEAST_COPIES, ReleaseSettings
 from assay.release.verifying import TaskTests, packages_in, sandbox_threads
-from assay.reports import Report, TabularResult, describe, number_of
+from assay.reports import TabularResult, number_of
 
 POOL = 1000
 """Copies of a task, from which single tasks and fresh tranches are served."""
@@ -73,10 +73,6 @@ class MadeRelease(TabularResult):
     public_path: Path | None
     card_path: Path | None
     notes: tuple[str, ...] = ()
-
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
 
 
 def today() -> str:

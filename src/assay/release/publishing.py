@@ -12,7 +12,7 @@ from assay.release.secret_values import LogState, Secret
 from assay.release.settings import LEAST_COPIES
 from assay.release.testing import published_secret
 from assay.release.verifying import FailedCopy, failed_copies, packages_in
-from assay.reports import Report, TabularResult, describe, number_of
+from assay.reports import TabularResult, number_of
 
 SHOWN = 5
 """Ids that an error lists."""
@@ -46,10 +46,6 @@ class VerifiedRelease(TabularResult):
     log: LogState
     failed: tuple[FailedCopy, ...] = ()
 
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrittenTwins(TabularResult):
@@ -59,10 +55,6 @@ class WrittenTwins(TabularResult):
     path: str
     tasks: int
     rows: int
-
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
 
 
 def verify_release(public: str | Path, secret: str | Path, packages: str | None = None) -> VerifiedRelease:

@@ -11,7 +11,7 @@ from assay.datasets import cells_of
 from assay.release.making import committed_release, task_rows
 from assay.release.secret_values import SecretTask
 from assay.release.settings import ReleaseSettings
-from assay.reports import Report, TabularResult, describe
+from assay.reports import TabularResult
 
 SHOWN_TASKS = 10
 
@@ -38,10 +38,6 @@ class ShownCopies(TabularResult):
     tasks: Mapping[str, tuple[ChangedLine, ...]]
     left_out: Mapping[str, str]
     naming: str
-
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
 
 
 def show_copies(

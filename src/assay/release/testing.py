@@ -37,7 +37,7 @@ from assay.release.scored_copies import ReleasedCopies, TaskTest, VersionTest, s
 from assay.release.secret_file import held_secret, read_secret, write_secret
 from assay.release.secret_values import LoggedTest, LogState, Secret, SpentCopies
 from assay.release.settings import ReleaseTestSettings
-from assay.reports import Report, TabularResult, describe, number_of
+from assay.reports import TabularResult, number_of
 from assay.types import PROOF_LEVEL, Generator, LogProbScorer, ReleaseEvidence
 
 NAMED = 0.05
@@ -101,10 +101,6 @@ class ReleaseTest(TabularResult):
     def named(self) -> tuple[TaskTest, ...]:
         """Tasks that are named at a false discovery rate of 5 %."""
         return tuple(task for task in self.single if task.q_value <= NAMED)
-
-    def describe(self) -> Report:
-        """Return the report."""
-        return describe(self)
 
 
 def run_release_test(

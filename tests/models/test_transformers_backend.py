@@ -9,7 +9,7 @@ from naive import columns_of, naive_columns, near_ties
 
 from assay.errors import ModelError, SettingError
 from assay.models import ModelSettings, windowed
-from assay.models.generators import in_order
+from assay.models.generators import in_order, portions
 from assay.models.loading import Checkpoint
 from assay.models.transformers_backend import TransformersModel
 from assay.types import Generator, TokenScorer
@@ -131,7 +131,7 @@ def test_a_result_is_given_before_the_next_buffer_of_texts_is_read(monkeypatch):
 def test_a_buffer_is_bounded_in_characters_too(monkeypatch):
     monkeypatch.setattr(windowed, "BUFFER_CHARACTERS", 10)
     texts = ["123456", "1234", "1", "a text longer than a whole buffer", "1", "2"]
-    assert list(windowed._buffers(texts)) == [(0, 2), (2, 3), (3, 4), (4, 6)]
+    assert list(portions(texts, characters=10)) == [slice(0, 2), slice(2, 3), slice(3, 4), slice(4, 6)]
     assert [len(found) for found in opened().token_statistics(texts)] == [len(text) - 1 for text in texts]
 
 

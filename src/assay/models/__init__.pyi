@@ -31,6 +31,7 @@ from .generators import Decoding as Decoding
 from .generators import DecodingArguments as DecodingArguments
 from .generators import before_first as before_first
 from .generators import in_order as in_order
+from .generators import portions as portions
 from .generators import stream_seeds as stream_seeds
 from .gguf_file import gguf_note as gguf_note
 from .gguf_file import gguf_of as gguf_of

@@ -111,6 +111,24 @@ def in_blocks(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
         yield items[start : start + size]
 
 
+def portions(texts: Sequence[str], *, characters: int, most: int | None = None) -> Iterator[slice]:
+    """Yield the ranges of texts that are taken up together, in order; a text is never divided.
+
+    Args:
+        texts: of any length.
+        characters: most of one portion; a longer text is a portion of its own.
+        most: texts of one portion; None is any number.
+    """
+    start = size = 0
+    for at, text in enumerate(texts):
+        if at > start and (at - start == most or size + len(text) > characters):
+            yield slice(start, at)
+            start, size = at, 0
+        size += len(text)
+    if start < len(texts):
+        yield slice(start, len(texts))
+
+
 def in_order(batches: Iterable[Sequence[tuple[int, Value]]]) -> Iterator[Value]:
     """The values of indexed batches, by index from 0 on, each as early as that order allows."""
     waiting: dict[int, Value] = {}

@@ -11,7 +11,7 @@ from assay.errors import ModelError
 from assay.models.batching import PlacedWork, TokenBudget, apart, right_padded
 from assay.models.encoding import Encoded, TextEncoder
 from assay.models.forward import ROWS, as_statistics
-from assay.models.generators import in_order
+from assay.models.generators import in_order, portions
 from assay.models.windows import Window, windows
 from assay.types import Float32Array, Indexed, TokenStatistics
 
@@ -57,9 +57,9 @@ class WindowedScorer(ABC):
             ModelError: a statistic is not finite, or one window alone does not fit into memory.
         """
         # sorting by length saves padding, and needs many texts at hand; a buffer bounds how many
-        for start, stop in _buffers(texts):
-            for batch in self._completed(texts[start:stop]):
-                yield [(start + index, value) for index, value in batch]
+        for portion in portions(texts, characters=BUFFER_CHARACTERS, most=BUFFER_TEXTS):
+            for batch in self._completed(texts[portion]):
+                yield [(portion.start + index, value) for index, value in batch]
 
     def token_statistics(self, texts: Sequence[str]) -> Iterator[TokenStatistics]:
         """Statistics in the order of `texts`, as early as that order allows."""
@@ -119,15 +119,3 @@ class WindowedScorer(ABC):
             raise ModelError(f"{self.name}: {error}") from error
         columns: Float32Array = result.numpy()
         return columns
-
-
-def _buffers(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Ranges of texts that are tokenised and sorted together."""
-    start = characters = 0
-    for index, text in enumerate(texts):
-        if index > start and (index - start == BUFFER_TEXTS or characters + len(text) > BUFFER_CHARACTERS):
-            yield start, index
-            start, characters = index, 0
-        characters += len(text)
-    if start < len(texts):
-        yield start, len(texts)

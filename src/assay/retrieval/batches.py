@@ -6,6 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from assay.languages import LexicalRules, Marks, lexical_rules
+from assay.models import portions
 from assay.retrieval.canonical import Form, visible_code_points
 from assay.retrieval.compiled import compiled
 from assay.retrieval.fingerprints import Fingerprints, fingerprint
@@ -45,16 +46,8 @@ def fingerprint_hashes(
     profile = profile_named(profile) if isinstance(profile, str) else profile
     if languages is None or isinstance(languages, str):
         languages = [languages] * len(texts)
-    start = 0
-    ends = list(accumulate(map(len, texts)))
-    # at least one text, however long, so that every call makes progress
-    while start < len(texts):
-        stop = start + 1
-        characters_before = ends[start] - len(texts[start])
-        while stop < len(texts) and ends[stop] - characters_before <= BATCH_CHARACTERS:
-            stop += 1
-        yield from _batch(texts[start:stop], languages[start:stop], profile)
-        start = stop
+    for portion in portions(texts, characters=BATCH_CHARACTERS):
+        yield from _batch(texts[portion], languages[portion], profile)
 
 
 def _batch(texts: Sequence[str], languages: Sequence[str | None], profile: Profile) -> list[dict[Form, Hashes]]:

@@ -16,6 +16,10 @@ from typing import Any
 from assay.errors import AssayError, CorpusIndexError, plain_reason
 from assay.files import cannot_write, durable_file, parse_json
 
+CHECKED_WHEN_OPENED = 1 << 26
+"""Bytes of a file up to which its checksum is compared when it is opened; `check` compares all."""
+
+READ_AT_ONCE = 1 << 24
 MANIFEST_NAME = re.compile(r"manifest-(\d{10})\.json")
 
 
@@ -79,6 +83,39 @@ def sweep(folder: Path, keep: Mapping[int, set[str]]) -> None:
             # a file that another process has open cannot be deleted on some systems: it is deleted the next time
             with suppress(OSError):
                 path.unlink()
+
+
+def check_size(path: Path, size: int, noun: str, verb: str = "is") -> None:
+    """Compare the size of a file with the bytes that a manifest states.
+
+    Raises:
+        CorpusIndexError: the file is absent or half-written; the line names what it holds.
+    """
+    try:
+        present = path.stat().st_size
+    except OSError as error:
+        raise CorpusIndexError(f"{path}: {noun} cannot be read: {plain_reason(error)}") from error
+    if present != size:
+        raise CorpusIndexError(f"{path}: {noun} {verb} half-written: {present:,} bytes of {size:,}")
+
+
+def check_content(path: Path, checksum: int, noun: str, verb: str = "is") -> None:
+    """Compare a file with the CRC-32 that a manifest states.
+
+    Raises:
+        CorpusIndexError: it is damaged.
+    """
+    if size_and_checksum(path)[1] != checksum:
+        raise CorpusIndexError(f"{path}: {noun} {verb} damaged: not what was written")
+
+
+def size_and_checksum(path: Path) -> tuple[int, int]:
+    """Return the bytes of a file, and their CRC-32."""
+    size = checksum = 0
+    with path.open("rb") as file:
+        while portion := file.read(READ_AT_ONCE):
+            size, checksum = size + len(portion), zlib.crc32(portion, checksum)
+    return size, checksum
 
 
 @contextmanager

@@ -6,7 +6,6 @@ proposes: cosines come from the files, removed documents are left out by them, a
 compared one by one.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from assay.errors import CorpusIndexError, plain_reason, require
-from assay.retrieval.generations import durable_writer
+from assay.retrieval.generations import (
+    CHECKED_WHEN_OPENED,
+    check_content,
+    check_size,
+    durable_writer,
+    size_and_checksum,
+)
 from assay.retrieval.vector_file import HIGHEST, DocumentIds, VectorRows
 from assay.types import Float32Array
 
@@ -38,8 +43,8 @@ A fragment lies far from the whole functions, so a search has to be wide: with 1
 of the 100 nearest that is missed grew from .0001 to .006 between 5,000 and 35,000 vectors.
 """
 
-CHECKED_WHEN_OPENED = 1 << 26
-READ_AT_ONCE, ROWS_AT_ONCE = 1 << 24, 1 << 16
+ROWS_AT_ONCE = 1 << 16
+GRAPH = "the graph"
 PURPOSE = "the graph of an index of many vectors"
 
 
@@ -74,14 +79,9 @@ class VectorGraph:
         kept = {name: entry[name] for name in ("name", "bytes", "checksum", "vectors", "last")}
         if any(type(value) is not int or value < 0 for name, value in kept.items() if name != "name"):
             raise CorpusIndexError(f"{path}: damaged: an entry {kept}")
-        try:
-            size = path.stat().st_size
-        except OSError as error:
-            raise CorpusIndexError(f"{path}: the graph cannot be read: {plain_reason(error)}") from error
-        if size != kept["bytes"]:
-            raise CorpusIndexError(f"{path}: the graph is half-written: {size:,} bytes of {kept['bytes']:,}")
-        if size <= CHECKED_WHEN_OPENED:
-            check_graph(path, kept["checksum"])
+        check_size(path, kept["bytes"], GRAPH)
+        if kept["bytes"] <= CHECKED_WHEN_OPENED:
+            check_content(path, kept["checksum"], GRAPH)
         # size and checksum come first, because usearch maps the file as it is
         nodes = empty_nodes(dimensions)
         try:
@@ -105,7 +105,7 @@ class VectorGraph:
         Raises:
             CorpusIndexError: it is damaged.
         """
-        check_graph(folder / str(self.entry["name"]), self.entry["checksum"])
+        check_content(folder / str(self.entry["name"]), self.entry["checksum"], GRAPH)
 
 
 def empty_nodes(dimensions: int) -> "Index":
@@ -162,22 +162,3 @@ def build_graph(
             raise OSError(plain_reason(error)) from error
     size, checksum = size_and_checksum(path)
     return {"name": path.name, "bytes": size, "checksum": checksum, "vectors": len(nodes), "last": last}
-
-
-def check_graph(path: Path, checksum: int) -> None:
-    """Compare a file with its checksum.
-
-    Raises:
-        CorpusIndexError: it is damaged.
-    """
-    if size_and_checksum(path)[1] != checksum:
-        raise CorpusIndexError(f"{path}: the graph is damaged: not what was written")
-
-
-def size_and_checksum(path: Path) -> tuple[int, int]:
-    """Return the bytes of a file, and their CRC-32."""
-    size = checksum = 0
-    with path.open("rb") as file:
-        while portion := file.read(READ_AT_ONCE):
-            size, checksum = size + len(portion), zlib.crc32(portion, checksum)
-    return size, checksum

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from assay.errors import CorpusIndexError, MissingExtra, plain_reason
-from assay.retrieval.generations import durable_writer
+from assay.errors import CorpusIndexError, MissingExtra
+from assay.retrieval.generations import CHECKED_WHEN_OPENED, check_content, check_size, durable_writer
 from assay.retrieval.segmented import NO_DOCUMENTS, SegmentedIndex, SegmentFile
 from assay.retrieval.vector_file import DocumentIds, VectorRows, parts
 from assay.retrieval.vector_graph import GRAPH_FROM, LATE_SHARE, VectorGraph, build_graph
@@ -20,11 +20,6 @@ from assay.types import Float32Array
 MOST_DIMENSIONS = 1 << 16
 LARGEST_BUFFER = 1 << 17
 """Vectors in memory from which they are written to a file."""
-
-CHECKED_WHEN_OPENED = 1 << 26
-"""Bytes of a file up to which its checksum is compared when it is opened; `check` compares all."""
-
-READ_AT_ONCE = 1 << 24
 
 PROPOSED = 2
 """Documents that the graph proposes for each that is asked for."""
@@ -47,12 +42,7 @@ class VectorFile(SegmentFile):
 
     def check(self, folder: Path) -> None:
         """See `SegmentFile`."""
-        checksum = 0
-        with (folder / self.name).open("rb") as file:
-            while portion := file.read(READ_AT_ONCE):
-                checksum = zlib.crc32(portion, checksum)
-        if checksum != self.entry["checksum"]:
-            raise CorpusIndexError(f"{folder / self.name}: vectors are damaged: not what was written")
+        check_content(folder / self.name, self.entry["checksum"], "vectors", verb="are")
 
 
 class VectorIndex(SegmentedIndex[VectorFile, int]):
@@ -250,18 +240,13 @@ class VectorIndex(SegmentedIndex[VectorFile, int]):
 
     def open_file(self, path: Path, entry: Mapping[str, Any]) -> VectorFile:
         """See `SegmentedIndex`."""
-        try:
-            size = path.stat().st_size
-        except OSError as error:
-            raise CorpusIndexError(f"{path}: vectors cannot be read: {plain_reason(error)}") from error
-        if size != entry["bytes"]:
-            raise CorpusIndexError(f"{path}: vectors are half-written: {size:,} bytes of {entry['bytes']:,}")
+        check_size(path, entry["bytes"], "vectors", verb="are")
         try:
             rows = VectorRows.read(np.memmap(path, np.uint8, "r"), self.shape)
         except ValueError as error:
             raise CorpusIndexError(f"{path}: vectors are damaged: {error}") from error
         file = VectorFile.of(rows, {name: entry[name] for name in ("name", "bytes", "checksum")})
-        if size <= CHECKED_WHEN_OPENED:
+        if entry["bytes"] <= CHECKED_WHEN_OPENED:
             file.check(self.folder)
         return file
 

@@ -1,6 +1,6 @@
 """The built-in encoder: a weighted sum of the random and the learned rows that the features of a text hash to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.models import portions
 from assay.retrieval.compiled import compiled
 from assay.retrieval.encoding.features import HASH_BITS, Features, hashed_features
 from assay.retrieval.hashing import BASE, mix
@@ -98,8 +99,8 @@ class BagEncoder:
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """Return float32 [texts, d], rows of length 1, in the order of `texts`."""
         vectors = np.empty((len(texts), self.dimensions), np.float32)
-        for start, stop in _portions(texts):
-            vectors[start:stop] = self._sums(texts[start:stop])
+        for portion in portions(texts, characters=CHARACTERS_AT_ONCE, most=TEXTS_AT_ONCE):
+            vectors[portion] = self._sums(texts[portion])
         vectors[~vectors.any(axis=1), 0] = 1
         norms: Float32Array = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
         return vectors / norms
@@ -127,15 +128,3 @@ def _add_rows(
             weight, row = weights[at], table[rows[at]]
             for column in range(sums.shape[1]):
                 sums[text, column] += weight * np.float32(row[column])
-
-
-def _portions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of portions of texts, so that the memory is bounded; a text is never divided."""
-    start = characters = 0
-    for at, text in enumerate(texts):
-        if at > start and (at - start == TEXTS_AT_ONCE or characters + len(text) > CHARACTERS_AT_ONCE):
-            yield start, at
-            start, characters = at, 0
-        characters += len(text)
-    if len(texts) > start:
-        yield start, len(texts)

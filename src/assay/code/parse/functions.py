@@ -7,7 +7,6 @@ is part of the outer function's text.
 import ast
 import re
 import textwrap
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,15 +16,14 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from assay.code.parse.python_source import Fragment
-from assay.code.parse.trees import Unparsable, raw_tree
+from assay.code.parse.python_source import Fragment, parameters_of, stars_of
+from assay.code.parse.trees import Unparsable, characters_before, raw_tree
 from assay.garbage import garbage_collection_paused
 from assay.languages import LANGUAGES, PYTHON_PARSER, FunctionSyntax, languages_with
 from assay.python_parser import REFUSALS, python_tree
 
 _COMMENT_MARK = re.compile(r"^[ \t]*+(?:/\*+!?|//[/!]?|\*(?!/)|#)?[ \t]?")
 _KEYWORD = re.compile(r"\w+(?=\W*[({=]|$)")
-_UPPER_TWO_BITS, _CONTINUATION = 0b1100_0000, 0b1000_0000  # bytes of a character in UTF-8 behind its first: 0b10xxxxxx
 _DECLARATORS_IN_PARENTHESES = frozenset({"parenthesized_declarator", "reference_declarator"})
 
 
@@ -171,9 +169,9 @@ def _colon(text: str, fragment: Fragment, node: _PythonFunction) -> int:
     Behind the last expression of a signature only brackets, commas, stars, slashes and comments stand before it.
     """
     arguments = node.args
-    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
     defaults = (*arguments.defaults, *arguments.kw_defaults)
-    parts = filter(None, (*parameters, *defaults, node.returns, *getattr(node, "type_params", ())))
+    parameters = (*parameters_of(arguments), *stars_of(arguments), *getattr(node, "type_params", ()))
+    parts = filter(None, (*parameters, *defaults, node.returns))
     # a colon inside a hint, a lambda or a string lies before the end of one of these parts
     at = max(map(fragment.end, parts), default=fragment.start(node))
     while text[at] != ":":
@@ -220,8 +218,8 @@ class _TreeReader:
     def __init__(self, text: str, source: bytes, syntax: FunctionSyntax) -> None:
         self.source = source
         self.syntax = syntax
-        # byte offsets of the characters, where a character may take several bytes
-        self._starts = None if text.isascii() else _character_starts(source)
+        # the characters before each byte, where a character may take several bytes
+        self._characters = None if text.isascii() else characters_before(source)
 
     def functions(self, root: tree_sitter.Node) -> Iterator[Function]:
         """Yield the functions below a node, in the order of the text."""
@@ -334,9 +332,9 @@ class _TreeReader:
         return self.source[start:stop].decode("utf-8", "surrogatepass")
 
     def _span(self, start: int, stop: int) -> TextSpan:
-        if self._starts is None:
+        if self._characters is None:
             return TextSpan(start, stop)
-        return TextSpan(bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1))
+        return TextSpan(self._characters[start], self._characters[stop])
 
 
 def _assigned(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -363,11 +361,6 @@ def _first(root: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
             return node
         waiting.extend(reversed(node.named_children))
     return None
-
-
-def _character_starts(source: bytes) -> list[int]:
-    """Return the offsets of the bytes at which a character starts."""
-    return [at for at, byte in enumerate(source) if byte & _UPPER_TWO_BITS != _CONTINUATION]
 
 
 def _words_of_comment(comment: str) -> str:

@@ -69,6 +69,16 @@ def expression_at(text: str, start: int, end: int) -> tuple[ast.expr, Fragment] 
         return None
 
 
+def parameters_of(arguments: ast.arguments) -> list[ast.arg]:
+    """Return the parameters of a function but for `*args` and `**kwargs`."""
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def stars_of(arguments: ast.arguments) -> list[ast.arg]:
+    """Return the parameters `*args` and `**kwargs` of a function, as far as it has them."""
+    return list(filter(None, (arguments.vararg, arguments.kwarg)))
+
+
 _MARKS = frozenset({"ctx", "op", "ops"})
 
 

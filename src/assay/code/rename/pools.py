@@ -273,13 +273,7 @@ def _words_like(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[
 
 @functools.lru_cache(maxsize=4096)
 def _same_part(word: str, *, first: bool, last: bool, kind: NameKind) -> tuple[str, ...]:
-    part = _part(word, first=first, last=last, kind=kind)
-    return _plurals() if part == "plural" else WORDS_BY_PART[part]
-
-
-@functools.cache
-def _plurals() -> tuple[str, ...]:
-    return tuple(map(plural, WORDS_BY_PART["noun"]))
+    return _WORDS_OF[_part(word, first=first, last=last, kind=kind)]
 
 
 def _part(word: str, *, first: bool, last: bool, kind: NameKind) -> str:  # noqa: PLR0911  a rule a line
@@ -312,6 +306,9 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + "s"
+
+
+_WORDS_OF = {**WORDS_BY_PART, "plural": tuple(map(plural, WORDS_BY_PART["noun"]))}
 
 
 # Sources of new names: a pool for each text.

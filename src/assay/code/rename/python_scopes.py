@@ -10,12 +10,21 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal
 
 from assay.code.parse.lexing import end_of
-from assay.code.parse.python_source import Fragment, below, children, expression_at, fields
+from assay.code.parse.python_source import (
+    Fragment,
+    below,
+    children,
+    expression_at,
+    fields,
+    parameters_of,
+    stars_of,
+)
 
 PythonScopeKind = Literal["module", "function", "class", "comprehension", "type parameters"]
 Binding = Literal["variable", "parameter", "star", "function", "class", "import", "type parameter"]
@@ -241,17 +250,14 @@ class _Reader(ast.NodeVisitor):
         self.bind(name, binding, definition=definition)
         self.use(name, place, stored=True)
 
-    def enter(self, kind: PythonScopeKind, node: ast.AST, start: int, end: int) -> PythonScope:
-        """Open a scope; `leave` closes it."""
-        inner = PythonScope(kind, parent=self.scope, node=node, start=start, end=end)
-        self.scope.children.append(inner)
-        self.scope = inner
-        return inner
-
-    def leave(self) -> None:
-        """Close the scope."""
-        if self.scope.parent is not None:
-            self.scope = self.scope.parent
+    @contextmanager
+    def inside(self, kind: PythonScopeKind, node: ast.AST, start: int, end: int) -> Iterator[PythonScope]:
+        """Open a scope, and close it behind the block."""
+        around = self.scope
+        self.scope = PythonScope(kind, parent=around, node=node, start=start, end=end)
+        around.children.append(self.scope)
+        yield self.scope
+        self.scope = around
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         """Visit the nodes that are not None."""
@@ -303,26 +309,20 @@ class _Reader(ast.NodeVisitor):
         self.use(node.target.id, self.at.start(node.target), scope=owner, stored=True)
         self.visit(node.value)
 
-    def visit_Global(self, node: ast.Global) -> None:
-        self.declaration(node, node.names)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
-        self.declaration(node, node.names)
-
-    def declaration(self, node: ast.Global | ast.Nonlocal, names: list[str]) -> None:
-        """Add uses of declared names; the tree has the names without their places."""
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+        # the tree has the declared names without their places
         words = _WORD.finditer(self.text, self.at.start(node), self.at.end(node))
         next(words)
-        for name, word in zip(names, words, strict=True):
+        for name, word in zip(node.names, words, strict=True):
             self.use(name, word.start(), stored=True)
 
-    def visit_Import(self, node: ast.Import) -> None:
+    visit_Nonlocal = visit_Global
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             self.bind(alias.asname or alias.name.split(".")[0], "import")
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            self.bind(alias.asname or alias.name, "import")
+    visit_ImportFrom = visit_Import
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         # the tree has the name behind `as` without its place: it is found in the text behind the type, past brackets
@@ -332,16 +332,13 @@ class _Reader(ast.NodeVisitor):
                 self.store(node.name, end_of(_AS, self.text, self.at.end(node.type)))
         self.visit_all(node.body)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        if node.pattern is not None:
-            self.visit(node.pattern)
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        self.generic_visit(node)
         # a capture ends with its name, so the end of the pattern tells where the name begins
         if node.name is not None:
             self.store(node.name, self.at.end(node) - len(node.name))
 
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name is not None:
-            self.store(node.name, self.at.end(node) - len(node.name))
+    visit_MatchStar = visit_MatchAs
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.generic_visit(node)
@@ -375,74 +372,70 @@ class _Reader(ast.NodeVisitor):
         start = self.at.start(node)
         self.store(node.name, place=end_of(_DEF, self.text, start), binding="function", definition=node)
         # `def f[T]` puts a scope between the function and its surroundings: hints see T, decorators do not
-        generic = self.type_parameters(node)
-        self.visit_all([*node.args.defaults, *node.args.kw_defaults])
-        for parameter in (*_parameters(node.args), *_stars(node.args)):
-            self.annotation(parameter.annotation)
-        self.annotation(node.returns)
-        # everything above belongs to the scope around: decorators, defaults and hints are evaluated there
-        self.function(node)
-        self.visit_body(node.body)
-        self.leave()
-        if generic:
-            self.leave()
+        with self.type_parameters(node):
+            self.visit_all([*node.args.defaults, *node.args.kw_defaults])
+            for parameter in (*parameters_of(node.args), *stars_of(node.args)):
+                self.annotation(parameter.annotation)
+            self.annotation(node.returns)
+            # everything above belongs to the scope around: decorators, defaults and hints are evaluated there
+            with self.function(node):
+                self.visit_body(node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.visit_all([*node.args.defaults, *node.args.kw_defaults])
-        self.function(node)
-        self.visit(node.body)
-        self.leave()
+        with self.function(node):
+            self.visit(node.body)
 
-    def function(self, node: FunctionNode) -> None:
-        """Open the scope of a function with its parameters."""
-        self.functions[node] = self.enter("function", node=node, start=self.at.start(node), end=self.at.end(node))
-        for parameter in _parameters(node.args):
-            self.store(parameter.arg, self.at.start(parameter), "parameter")
-        for parameter in _stars(node.args):
-            self.store(parameter.arg, self.at.start(parameter), "star")
+    @contextmanager
+    def function(self, node: FunctionNode) -> Iterator[None]:
+        """Open the scope of a function with its parameters, and close it behind the block."""
+        with self.inside("function", node=node, start=self.at.start(node), end=self.at.end(node)) as inner:
+            self.functions[node] = inner
+            for parameter in parameters_of(node.args):
+                self.store(parameter.arg, self.at.start(parameter), "parameter")
+            for parameter in stars_of(node.args):
+                self.store(parameter.arg, self.at.start(parameter), "star")
+            yield
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.visit_all(node.decorator_list)
         self.bind(node.name, "class")
-        generic = self.type_parameters(node)
-        self.visit_all(node.bases)
-        self.keywords(node.keywords, None)
-        self.enter("class", node=node, start=self.at.start(node), end=self.at.end(node))
-        self.visit_body(node.body)
-        self.leave()
-        if generic:
-            self.leave()
+        with self.type_parameters(node):
+            self.visit_all(node.bases)
+            self.keywords(node.keywords, None)
+            with self.inside("class", node=node, start=self.at.start(node), end=self.at.end(node)):
+                self.visit_body(node.body)
 
-    def type_parameters(self, node: ast.AST) -> bool:
-        """Open the scope of `def f[T]`, `class C[T]` or `type A[T]` (Python 3.12); return whether there is one."""
+    @contextmanager
+    def type_parameters(self, node: ast.AST) -> Iterator[None]:
+        """Open the scope of `def f[T]`, `class C[T]` or `type A[T]` (Python 3.12) where there is one."""
         parameters = getattr(node, "type_params", [])
-        if parameters:
-            self.enter("type parameters", node=node, start=self.scope.start, end=self.scope.end)
+        if not parameters:
+            yield
+            return
+        with self.inside("type parameters", node=node, start=self.scope.start, end=self.scope.end):
             for parameter in parameters:
                 self.bind(parameter.name, "type parameter")
                 self.visit_all([getattr(parameter, "bound", None), getattr(parameter, "default_value", None)])
-        return bool(parameters)
+            yield
 
     def visit_TypeAlias(self, node: ast.AST) -> None:
         self.bind(node.name.id, "class")  # type: ignore[attr-defined]
-        generic = self.type_parameters(node)
-        self.visit(node.value)  # type: ignore[attr-defined]
-        if generic:
-            self.leave()
+        with self.type_parameters(node):
+            self.visit(node.value)  # type: ignore[attr-defined]
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         """Visit a comprehension: its first iterable belongs to the scope around, all else to its own scope."""
         # Python evaluates the first iterable before it enters the comprehension; a class body shows the difference
         first, *rest = node.generators
         self.visit(first.iter)
-        self.enter("comprehension", node=node, start=self.at.start(node), end=self.at.end(node))
-        self.visit_all([first.target, *first.ifs])
-        for generator in rest:
-            self.visit_all([generator.iter, generator.target, *generator.ifs])
-        self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
-        self.leave()
+        with self.inside("comprehension", node=node, start=self.at.start(node), end=self.at.end(node)):
+            self.visit_all([first.target, *first.ifs])
+            for generator in rest:
+                self.visit_all([generator.iter, generator.target, *generator.ifs])
+            self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = comprehension
 
@@ -532,14 +525,6 @@ def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
             waiting += reversed(list(ast.iter_child_nodes(node)))
-
-
-def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-
-
-def _stars(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from filter(None, (arguments.vararg, arguments.kwarg))
 
 
 def _formatted(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:

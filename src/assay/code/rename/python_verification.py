@@ -21,6 +21,7 @@ from itertools import compress, count, pairwise, starmap
 from operator import ne
 from typing import Any
 
+from assay.code.parse.python_source import parameters_of, stars_of
 from assay.code.rename.names import Pairs
 from assay.python_parser import python_parser, python_tree
 
@@ -222,16 +223,9 @@ def _hints(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.AnnAssign):
         yield node.annotation
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        arguments = node.args
-        for argument in (
-            *arguments.posonlyargs,
-            *arguments.args,
-            arguments.vararg,
-            *arguments.kwonlyargs,
-            arguments.kwarg,
-        ):
-            if argument is not None and argument.annotation is not None:
-                yield argument.annotation
+        for parameter in (*parameters_of(node.args), *stars_of(node.args)):
+            if parameter.annotation is not None:
+                yield parameter.annotation
         if node.returns is not None:
             yield node.returns
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay.escaping import cut_off
 from assay.types import Float32Array, Int32Array, Sample
 
 BUDGET = 5_500_000
@@ -220,9 +221,7 @@ def _known(values: list[Any]) -> list[Any] | None:
 
 def _preview(sample: Sample) -> str:
     first = next(filter(None, map(str.strip, sample.text.splitlines())), "")
-    if len(first) <= PREVIEW:
-        return first
-    return first[: PREVIEW - 1] + "…"
+    return cut_off(first, PREVIEW)
 
 
 def _details(sample: Sample) -> dict[str, str | int | float]:

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from assay.escaping import visible
+from assay.escaping import cut_off, visible
 from assay.reports.report import Column, Report, Table
 from assay.reports.wording import TextTable, as_text, listed, number_of
 
@@ -59,7 +59,7 @@ def print_summary(report: Report, console: Console) -> None:
             if room >= 0:
                 console.print(Text(visible(sentence)))
         for fact in facts:
-            console.print(Text(_shortened(visible(f"  {fact}"), console.width)))
+            console.print(Text(cut_off(visible(f"  {fact}"), console.width)))
     for table in report.tables[: report.on_first_screen]:
         console.print()
         print_table(table, console)
@@ -113,12 +113,6 @@ def _height(text: str, console: Console) -> int:
     if not text:
         return 0
     return len(Text(visible(text)).wrap(console, console.width))
-
-
-def _shortened(line: str, width: int) -> str:
-    if len(line) <= width:
-        return line
-    return f"{line[: width - 1]}…"
 
 
 def _fitting(table: Table, text: TextTable, console: Console) -> tuple[list[RichTable], list[str]]:

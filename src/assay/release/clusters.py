@@ -7,9 +7,9 @@ half of the smaller text's shingles.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 
 from assay.datasets import SourceRow
 from assay.evaluation import ShingleIndex, shingles
@@ -24,19 +24,14 @@ def clusters_of(
     ids: Sequence[str], rows: Sequence[SourceRow], texts: Sequence[str], languages: Sequence[str], group: str | None
 ) -> list[str]:
     """Return the cluster of each task: the id of its first member."""
-    first = list(range(len(ids)))
+    joined = DisjointSet(range(len(ids)))
     for places in (*_alike(ids, rows=rows, languages=languages, group=group), *_near(texts)):
         for other in places[1:]:
-            # union of two trees: the smaller root is kept, so that a cluster is named after its first task
-            lower, higher = sorted((_root(first, places[0]), _root(first, other)))
-            first[higher] = lower
-    return list(map(ids.__getitem__, map(partial(_root, first), range(len(ids)))))
-
-
-def _root(first: Sequence[int], place: int) -> int:
-    while first[place] != place:
-        place = first[place]
-    return place
+            joined.merge(places[0], other)
+    first: dict[int, str] = {}
+    for cluster in joined.subsets():
+        first |= dict.fromkeys(cluster, ids[min(cluster)])
+    return list(map(first.__getitem__, range(len(ids))))
 
 
 def _alike(

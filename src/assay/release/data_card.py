@@ -15,7 +15,8 @@ def data_card(secret: Secret, number: int) -> str:
     """Return the page for the data card of a version, in Markdown; it holds nothing of the secret."""
     committed, version = secret.committed, secret.versions[number - 1]
     lots = len(set(map(attrgetter("cluster"), committed.tasks)))
-    levels = "".join(starmap("| {} | {} |\n".format, _levels(secret)))
+    levels = Counter(map(attrgetter("level"), committed.tasks))
+    verified = "".join(starmap("| {} | {} |\n".format, levels.most_common()))
     beacon = "No public beacon was named: that the lot was drawn once rests on the publisher's word."
     if version.beacon:
         beacon = (
@@ -45,7 +46,7 @@ def data_card(secret: Secret, number: int) -> str:
         f"| fact | value |\n|---|---|\n| published | {version.day} |\n| committed | {committed.created} |\n"
         f"| commitment (SHA-256) | `{secret.commitment}` |\n| tasks that can be tested | {len(committed.tasks)} |\n"
         f"| lots (clusters of related tasks) | {lots} |\n\n"
-        f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{levels}\n"
+        f"{beacon}\n\n## How the copies were verified\n\n| level | tasks |\n|---|---|\n{verified}\n"
         'Copies at "tests run" pass the tests of their task, as the original does'
         f"{unverified}.\n\n"
         f"{power}\n"
@@ -53,11 +54,6 @@ def data_card(secret: Secret, number: int) -> str:
         "Please do not train on this file. Whoever wants a model tested asks the publisher: the test needs the secret "
         "copies, which would be spent by publishing them.\n"
     )
-
-
-def _levels(secret: Secret) -> list[tuple[str, int]]:
-    """Return the levels of verification with their numbers of tasks."""
-    return Counter(map(attrgetter("level"), secret.committed.tasks)).most_common()
 
 
 def _round(name: str, number: int) -> str:

@@ -229,11 +229,14 @@ def service(file: File) -> str:
     columns: dict[str, Cell] = {
         "documents": "{documents:,}",
         "clients": "{clients}",
+        "a question": lambda entry: f"{entry['kilobytes']} KB" if entry["kilobytes"] else "part of a function",
         "answers a second": "{answers_per_second:number}",
         "p50": "{p50_ms:number} ms",
         "p95": "{p95_ms:number} ms",
         "p99": "{p99_ms:number} ms",
+        "turned away": "{turned_away:,}",
         "errors": lambda entry: f"{entry['errors']} of {entry['answers'] + entry['errors']:,}",
+        "`/health`, longest": "{health_longest_ms:number} ms",
         "memory before and after": "{memory_before_mib:.0f}, {memory_after_mib:.0f} MiB",
     }
     return table_of(file["results"], columns)

@@ -2,8 +2,9 @@
 
 The index holds the functions of the standard library of the Python that runs this. Clients ask without pause, each its
 next question when the last is answered: 60 lines at most of some function's middle, a tenth of them code that is in no
-document. The clients share the machine's cores with the service. Memory is the resident set of the service's process,
-before the load and at its end.
+document. Large questions are whole functions, one behind the other, up to a size. A client that is turned away comes
+back when `Retry-After` says. The clients share the machine's cores with the service, and one more asks for `/health`
+all the while. Memory is the resident set of the service's process, before the load and at its end.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -27,10 +29,44 @@ from assay_lab.measuring import MEBIBYTE, percentiles
 
 LINES = 60
 UNKNOWN = 0.1
+BETWEEN_CHECKS = 0.2
+"""Seconds between two questions for `/health`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What comes at once.
+
+    Attributes:
+        clients: that ask without pause.
+        kilobytes: of one question; 0 is a part of one function.
+        seconds: of the whole.
+    """
+
+    clients: int
+    kilobytes: int = 0
+    seconds: float
+
+
+@dataclass(slots=True)
+class Answers:
+    """What came back.
+
+    Attributes:
+        taken: seconds of every good answer.
+        statuses: how often each came.
+        health: seconds of every answer of `/health`.
+        seconds: until the last answer.
+    """
+
+    taken: list[float] = field(default_factory=list)
+    statuses: collections.Counter[int] = field(default_factory=collections.Counter)
+    health: list[float] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 def indexed(folder: Path, part: str) -> tuple[int, list[str]]:
-    """Documents of a new index of the standard library, and questions to ask of it."""
+    """Documents of a new index of the standard library, and some of its functions."""
     corpus = Path(sysconfig.get_paths()["stdlib"]) / part
     command = [sys.executable, "-m", "assay", "index", "build", str(corpus), "--index", str(folder)]
     options = ["--granularity", "function", "--exclude", "site-packages/", "--exclude", "test/"]
@@ -39,7 +75,22 @@ def indexed(folder: Path, part: str) -> tuple[int, list[str]]:
     with CodeIndex.open(folder) as index:
         numbers = index.ids()
         chosen = index.documents(chance.sample(numbers, min(2000, len(numbers))))
-        return len(numbers), [question(one.text, chance) for one in chosen]
+        return len(numbers), [one.text for one in chosen]
+
+
+def questions_of(functions: Sequence[str], kilobytes: int) -> list[str]:
+    """Parts of functions, or whole ones joined up to a size."""
+    chance = random.Random(0)  # noqa: S311  a draw, no secret
+    if not kilobytes:
+        return [question(text, chance) for text in functions]
+    large, parts, size = [], [], 0
+    for text in functions:
+        parts.append(text)
+        size += len(text)
+        if size >= 1000 * kilobytes:
+            large.append("\n\n".join(parts)[: 1000 * kilobytes])
+            parts, size = [], 0
+    return large
 
 
 def question(text: str, chance: random.Random) -> str:
@@ -79,56 +130,79 @@ def until_healthy(client: httpx.Client, address: str) -> None:
     raise TimeoutError(address)
 
 
-async def load(
-    address: str, questions: Sequence[str], clients: int, seconds: float
-) -> tuple[list[float], collections.Counter[int]]:
-    """Seconds of every good answer, and how often each status came."""
-    taken: list[float] = []
-    statuses: collections.Counter[int] = collections.Counter()
-    end = time.perf_counter() + seconds
+async def answers_under(load: Load, address: str, questions: Sequence[str]) -> Answers:
+    """Ask until the time of the load is over, and wait for what was asked."""
+    answers = Answers()
+    start = time.perf_counter()
+    end = start + load.seconds
 
     async def ask(number: int) -> None:
         chance = random.Random(number)  # noqa: S311  a draw, no secret
-        async with httpx.AsyncClient(timeout=60) as client:
+        async with httpx.AsyncClient(timeout=120) as client:
             while (began := time.perf_counter()) < end:
                 body = {"code": chance.choice(questions), "language": "python"}
                 answer = await client.post(f"{address}api/trace", json=body)
-                statuses[answer.status_code] += 1
+                answers.statuses[answer.status_code] += 1
                 if answer.status_code == httpx.codes.OK:
-                    taken.append(time.perf_counter() - began)
+                    answers.taken.append(time.perf_counter() - began)
+                elif answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+                    await asyncio.sleep(float(answer.headers["Retry-After"]))
 
-    await asyncio.gather(*map(ask, range(clients)))
-    return taken, statuses
+    async def check() -> None:
+        async with httpx.AsyncClient(timeout=60) as client:
+            while (began := time.perf_counter()) < end:
+                (await client.get(f"{address}health")).raise_for_status()
+                answers.health.append(time.perf_counter() - began)
+                await asyncio.sleep(BETWEEN_CHECKS)
+
+    await asyncio.gather(check(), *map(ask, range(load.clients)))
+    # what is answered after the end was asked before it, so the time goes on
+    answers.seconds = time.perf_counter() - start
+    return answers
 
 
-def run(scale: tuple[str, tuple[int, ...], float], seed: int, data: Data) -> Result:
+def row_of(load: Load, answers: Answers) -> dict[str, float]:
+    """A row of the table, without documents and memory."""
+    turned_away = answers.statuses[httpx.codes.SERVICE_UNAVAILABLE]
+    good = len(answers.taken)
+    return {
+        "clients": load.clients,
+        "kilobytes": load.kilobytes,
+        "seconds": answers.seconds,
+        "answers": good,
+        "answers_per_second": good / answers.seconds,
+        "turned_away": turned_away,
+        "errors": answers.statuses.total() - good - turned_away,
+        "health_longest_ms": 1e3 * max(answers.health),
+    }
+
+
+def run(scale: tuple[str, tuple[Load, ...]], seed: int, data: Data) -> Result:
     """`assay serve` under load on loopback: answers a second, how long they take, errors, memory."""
-    part, numbers_of_clients, seconds = scale
+    part, loads = scale
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
-        documents, questions = indexed(index, part)
+        documents, functions = indexed(index, part)
         with serving(index) as (address, process):
-            for clients in numbers_of_clients:
+            for load in loads:
                 before = process.memory_info().rss
-                taken, statuses = asyncio.run(load(address, questions, clients=clients, seconds=seconds))
-                assert taken, f"no answer at all: {statuses}"
-                row = {
+                questions = questions_of(functions, load.kilobytes)
+                answers = asyncio.run(answers_under(load, address, questions))
+                assert answers.taken, f"no answer at all: {answers.statuses}"
+                row = row_of(load, answers) | {
                     "documents": documents,
-                    "clients": clients,
-                    "seconds": seconds,
-                    "answers": len(taken),
-                    "answers_per_second": len(taken) / seconds,
-                    "errors": sum(count for status, count in statuses.items() if status != 200),
                     "memory_before_mib": before / MEBIBYTE,
                     "memory_after_mib": process.memory_info().rss / MEBIBYTE,
                 }
-                rows.append(row | {f"{name}_ms": value for name, value in percentiles(taken, factor=1e3).items()})
+                row |= {f"{name}_ms": value for name, value in percentiles(answers.taken, factor=1e3).items()}
+                rows.append(row)
     return Result(rows)
 
 
-EXPERIMENTS = (
-    Experiment(
-        name="performance/service", run=run, scales={"smoke": ("json", (1, 8), 2.0), "full": ("", (1, 8, 32), 30.0)}
-    ),
+SMOKE = (Load(clients=1, seconds=2.0), Load(clients=8, kilobytes=20, seconds=2.0))
+FULL = (
+    *(Load(clients=clients, seconds=30.0) for clients in (1, 8, 32)),
+    *(Load(clients=clients, kilobytes=250, seconds=120.0) for clients in (2, 40)),
 )
+EXPERIMENTS = (Experiment(name="performance/service", run=run, scales={"smoke": ("json", SMOKE), "full": ("", FULL)}),)

@@ -252,5 +252,7 @@ def decomposition(before: Embeddings, after: Embeddings, *, seed: int = 0) -> tu
     """
     check_embeddings(before, after)
     gamma, _ = gammas(before, after, KernelSettings(), seed=seed)
-    first, second = squared_distances(unit(before), unit(before)), squared_distances(unit(after), unit(after))
+    # the same object on both sides, so that the distance of a text to itself is exactly 0
+    units_before, units_after = unit(before), unit(after)
+    first, second = squared_distances(units_before, units_before), squared_distances(units_after, units_after)
     return np.exp(-gamma * first), second - first

@@ -72,6 +72,19 @@ def test_whatever_the_order_of_sets(environment, tmp_path, corpus, command):
     assert json.loads(first.stdout)
 
 
+@pytest.mark.slow
+def test_nothing_is_read_again_whatever_the_order_of_sets(environment, tmp_path, corpus):
+    """A file's facts hold the words of the copyright holders, a set."""
+    holders = "".join(f"Copyright (c) 2020 Someone{letter} Other{letter}\n" for letter in "ABCDEF")
+    (corpus / "LICENSE").write_text(
+        f"MIT License\n\n{holders}\nPermission is hereby granted, free of charge, to any person.\n"
+    )
+    run(environment, tmp_path, "index", "build", "corpus", "--index", "out", "--encoder", "none", PYTHONHASHSEED="1")
+    added = run(environment, tmp_path, "index", "add", "corpus", "--index", "out", PYTHONHASHSEED="2")
+    assert added.returncode == 0, added.stderr
+    assert "0 read, 13 unchanged" in added.stdout + added.stderr
+
+
 KILLED = """import os, pathlib, signal, sys
 import assay.files
 calls, step = iter(range(100)), int(sys.argv.pop(1))

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from assay.code import languages_of_text
 from assay.corpora import CorpusSettings, Document, Entry, Reason, SourceText, blocks_and_whole, pieces
-from assay.corpora.entry import NO_CONTENT
+from assay.corpora.entry import NO_CONTENT, Facts
 from assay.corpora.filters import (
     decode_source,
     is_prose_or_data,
@@ -87,7 +87,12 @@ SHORT_FUNCTIONS = "functions too short for a fingerprint"
 
 def stamp_before(entry: Entry, settings: str) -> str:
     """Return the first half of a stamp, from facts that need no reading; `settings` is their digest."""
-    return _digest(f"{entry.stamp} {entry.facts} {settings}")
+    return _digest(f"{entry.stamp} {_as_text(entry.facts)} {settings}")
+
+
+def _as_text(facts: Facts) -> str:
+    """Return facts as a text that is the same in every process, as the order of a set is not."""
+    return f"{replace(facts, holders=None)}{' '.join(sorted(facts.holders or ()))}"
 
 
 def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | None = None) -> FileRead:
@@ -112,7 +117,7 @@ def read_entry(source: str, entry: Entry, settings: IndexSettings, stamp: str | 
     if reason := skip_by_bytes(content, largest):
         return replace(unread, skipped=reason, size=size)
     # facts and settings too: the same text under another licence has another origin
-    after = _digest(f"{entry.facts} {settings.digest}", content)
+    after = _digest(f"{_as_text(entry.facts)} {settings.digest}", content)
     read = FileRead(bare, f"{before}:{after}", size=size)
     if stamp is not None and stamp.endswith(f":{after}"):
         return replace(read, unchanged=True)

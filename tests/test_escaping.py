@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay.escaping import (
     json_text,
     markdown_text,
+    page_text,
     sarif_message,
     spreadsheet_cell,
     visible,
@@ -31,6 +32,9 @@ from assay.escaping import (
         ("##[error]a ##vso[task.b]", r"\x23#[error]a \x23#vso[task.b]"),
         ("std::vector<int>::size", "std::vector<int>::size"),
         ("क्\u200dष", "क्\u200dष"),
+        ("ad\u200dmin\u200b", r"ad\u200dmin\u200b"),
+        ("\u200b\u200d", r"\u200b\u200d"),
+        ("a\u3164b\u2800\U000e0141", r"a\u3164b\u2800\U000e0141"),
     ],
 )
 def test_a_text_stays_on_its_line_and_runs_nothing(text, shown):
@@ -56,6 +60,11 @@ def test_json_means_the_same_and_holds_nothing_raw(value):
         text = json_text(value, indent=indent, ensure_ascii=ensure_ascii)
         assert json.loads(text) == value
         assert visible(text.replace("\n", "")) == text.replace("\n", "")
+
+
+def test_a_page_shows_what_has_no_width_and_keeps_lines_scripts_and_emoji():
+    assert page_text("<p>\nad\u200bmin\ufeff\tक्\u200dष</p>") == "<p>\nad\\u200bmin\\ufeff\tक्\u200dष</p>"
+    assert json.loads(page_text('"\U000e0141\u200d\xad"')) == "\U000e0141\u200d\xad"
 
 
 def test_a_command_in_json_is_broken_by_its_own_escape():

@@ -6,11 +6,16 @@ passes them through here: `visible` for terminals and logs, and on top of it wha
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-# invisible, but names in several scripts and emoji are spelled with them
+# invisible, but names in several scripts and emoji are spelled with them; after an ASCII character they only hide
 _JOINERS = "\u200c\u200d"
+_HIDDEN_JOINER = re.compile(r"(?<![^\x00-\x7f])[\u200c\u200d]")
+# letters and marks to Python, nothing to a reader: fillers, selectors of variants, the empty pattern of Braille
+_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef"
+_UNSEEN_LETTER = re.compile(f"[{_UNSEEN}]")
 # unprintable to Python, harmless to a reader
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
@@ -21,8 +26,11 @@ _COMMAND = re.compile(
     r"|set-output|save-state|stop-commands|internal-)\b)|#(?=#(?:vso|teamcity|)\[)",
     re.IGNORECASE,
 )
-# control characters, separators of lines, and what turns the direction of writing
-_HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# control characters, separators of lines, what turns the direction of writing, and what has no width
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    rf"\ufff9-\ufffb\U000e0001-\U000e007f{_UNSEEN}]"
+)
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 # the wide forms too: spreadsheets in East Asian locales read them as the narrow ones
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -31,13 +39,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 def visible(text: str) -> str:
     """Return a text that stays on its line and shows all of its characters.
 
-    Control characters, line breaks, characters that turn the direction of writing and lone surrogates become
-    backslash escapes; so does the first character of what a build log would run as a command.
+    Control characters, line breaks, characters that turn the direction of writing or have no width, and lone
+    surrogates become backslash escapes; so does the first character of what a build log would run as a command.
     """
-    if not text.isprintable():
-        text = "".join(
-            character if _shows(character) else character.encode("unicode_escape").decode() for character in text
-        )
+    text = _shown(text, lambda character: character.encode("unicode_escape").decode())
     return _COMMAND.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
@@ -75,7 +80,8 @@ def page_text(page: str) -> str:
 
     Line breaks and tabs stay. In JSON inside of the page the escape is JSON's own, so a script reads the same value.
     """
-    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", page)
+    page = _HIDDEN.sub(lambda match: _json_escape(match[0]), page)
+    return _HIDDEN_JOINER.sub(lambda match: _json_escape(match[0]), page)
 
 
 def sarif_message(text: str) -> str:
@@ -99,7 +105,18 @@ def _shows(character: str) -> bool:
     return character.isprintable() or character in _JOINERS or bool(_SPACES.match(character))
 
 
+def _json_escape(character: str) -> str:
+    return json.dumps(character)[1:-1]
+
+
 def _json_line(line: str) -> str:
-    if not line.isprintable():
-        line = "".join(character if _shows(character) else json.dumps(character)[1:-1] for character in line)
-    return _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
+    return _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", _shown(line, _json_escape))
+
+
+def _shown(text: str, escape: Callable[[str], str]) -> str:
+    """Return a text whose characters all show: the others are escaped."""
+    text = _UNSEEN_LETTER.sub(lambda match: escape(match[0]), text)
+    if not text.isprintable():
+        text = "".join(character if _shows(character) else escape(character) for character in text)
+    # last, as an escape is ASCII
+    return _HIDDEN_JOINER.sub(lambda match: escape(match[0]), text)

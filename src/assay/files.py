@@ -5,6 +5,7 @@ That holds whenever the writer is killed.
 
 import json
 import os
+import re
 import secrets
 import shutil
 import tomllib
@@ -23,6 +24,8 @@ CONFIGURATION_VARIABLE = "ASSAY_CONFIG"
 """Names the configuration file; a file that it names is read strictly."""
 
 UNFINISHED = ".unfinished"
+_DRAWN = 8
+"""Random bytes in the name of a temporary file."""
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 """A link is not followed, on systems that can refuse one."""
 
@@ -51,11 +54,22 @@ def new_file(path: Path, *, mode: int = 0o666) -> Path:
     Raises:
         OSError: it cannot be created.
     """
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(_DRAWN)}{UNFINISHED}")
     # O_EXCL fails where anything has that name, a link that leads nowhere too (open(2))
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
     os.close(descriptor)
     return unfinished
+
+
+def remove_leftovers(paths: Iterable[Path]) -> None:
+    """Remove the temporary files that killed writers of these files left; no other process may write them now."""
+    targets = set(paths)
+    drawn = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _DRAWN}}}{re.escape(UNFINISHED)}", re.DOTALL)
+    for folder in {path.parent for path in targets}:
+        for entry in folder.glob(f".*{UNFINISHED}"):
+            name = drawn.fullmatch(entry.name)
+            if name and entry.with_name(name[1]) in targets:
+                _remove(entry)
 
 
 @contextmanager

@@ -63,6 +63,8 @@ CHILD_SECONDS = 60
 """Seconds of a processor that a reader in a child process may use, beside those for the size of its file."""
 CHILD_MEMORY = 448 * MiB
 """Bytes of memory that a reader in a child process may use, beside those for the size of its file."""
+PLENTY = 8192 * MiB
+"""Bytes of addresses below which libraries get one thread each (ulimit -v)."""
 BYTES_A_SECOND = MiB
 """Size of a file that adds a second to the time of its reader."""
 MEMORY_A_BYTE = 20
@@ -72,7 +74,12 @@ LONGEST_REASON = 300
 
 # sysexits.h: wrong data; here with a reason, or with a line of ours
 _REFUSED, _REPORTED = 65, 66
-_FRUGAL = {"OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+_FRUGAL = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 """Variables that keep a library from reserving memory for threads and pools."""
 
 
@@ -278,6 +285,22 @@ def limit_process(process: int, *, seconds: int, memory: int) -> None:
         resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
     except (ImportError, AttributeError, ProcessLookupError):
         pass
+
+
+def be_frugal() -> None:
+    """Keep libraries from reserving memory for threads where this process may use little; call it before they load.
+
+    OpenBLAS waits for ever for threads that it has no memory for, in C, where no signal reaches Python.
+    """
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except ImportError:
+        return
+    if limit != resource.RLIM_INFINITY and limit < PLENTY:
+        for name, value in _FRUGAL.items():
+            os.environ.setdefault(name, value)
 
 
 def _main(task: str) -> None:

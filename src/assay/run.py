@@ -31,7 +31,7 @@ from typing import Any, Self
 from assay._version import __version__
 from assay.codec import encode
 from assay.errors import AssayError, DataError
-from assay.files import LOCK, check_target, check_target_folder, parse_json, sole_process, write_json
+from assay.files import LOCK, check_target, check_target_folder, parse_json, remove_leftovers, sole_process, write_json
 from assay.progress import inform
 from assay.reports import listed
 from assay.settings import Settings
@@ -145,6 +145,8 @@ class Run:
         with sole_process(self.path / LOCK, busy):
             # another process may have finished it since
             self.refuse_finished()
+            if self.result != self.path:
+                remove_leftovers([self.result])
             self._begin(recorded, ignored)
             try:
                 yield self

@@ -280,6 +280,14 @@ def test_the_first_record_of_csv_without_a_header_is_not_passed_over(tmp_path: P
         scanned(tmp_path, path)
 
 
+def test_names_of_columns_in_csv_may_have_line_breaks_as_in_a_spreadsheet(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'"The\nsolution","Points\n(of 5)"\n"{SOLUTION}",1\n"{OTHER}",2\n')
+    result = scanned(tmp_path, path, clean=tmp_path / "clean")
+    assert (result.evidence.compared, result.evidence.unread, result.rows) == (2, 0, 1)
+    assert (tmp_path / "clean" / "a.csv").read_text() == f'"The\nsolution","Points\n(of 5)"\n"{OTHER}",2\n'
+
+
 def test_a_folder_with_links_loops_and_pipes_is_read_and_nothing_is_passed_over_in_silence(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     (folder / "deep").mkdir(parents=True)

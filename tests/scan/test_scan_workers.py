@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from assay.files import new_file
 from assay.scan import ScanWorkers, read_evidence, scan_corpus
 from assay.scan.matching import Matcher
 from assay.scan.tasks import ScannedTask, TaskPart
@@ -78,6 +80,51 @@ def test_a_file_that_ends_its_process_is_counted_and_the_others_are_read(tmp_pat
     results = list(_by_processes(paths, FileProcesses(EndsItsProcess(matcher), 2)))
     assert [result.source for result in results] == paths
     assert [dict(result.unread) for result in results] == [{}, {}, {CRASHES: 1}, {}, {}]
+
+
+class Waits(FileWork):
+    """Work that never ends for one of its files."""
+
+    def __call__(self, path: str) -> FileResult:
+        if "endless" in path:
+            threading.Event().wait()
+        return FileResult(path, compared=1, size=1, shapes={}, unread={}, places={}, rows=())
+
+
+@pytest.mark.slow
+def test_a_scan_that_is_interrupted_waits_for_no_file_and_leaves_no_process(tmp_path: Path) -> None:
+    matcher = Matcher([ScannedTask("b", "0", (TaskPart("solution", SOLUTION),))])
+    processes = FileProcesses(Waits(matcher), 2)
+    results = _by_processes(["a", "endless"], processes)
+    assert next(results).source == "a"
+    workers = list(processes._pools[2]._processes.values())
+    # as Ctrl-C does, wherever it meets the reader of the results
+    results.close()
+    assert workers
+    assert not any(worker.is_alive() for worker in workers)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C of a test."""
+
+
+def test_a_clean_copy_that_goes_on_has_no_file_of_the_writer_that_was_killed(tmp_path: Path) -> None:
+    folder, tasks, clean = corpus(tmp_path / "corpus", rows=2), tasks_file(tmp_path), tmp_path / "clean"
+    out = tmp_path / "out.jsonl"
+
+    def interrupt(done: int, _: int) -> None:
+        if done == 2:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        scan_corpus([str(folder)], [tasks], clean=clean, out=out, progress=interrupt)
+    # what SIGKILL leaves, and a file of the user
+    half = [new_file(clean / "corpus" / "02.jsonl"), new_file(out)]
+    (clean / "corpus" / ".notes.unfinished").write_text("mine")
+    scan_corpus([str(folder)], [tasks], clean=clean, out=out)
+    assert not [path for path in half if path.exists()]
+    expected = {".notes.unfinished", *(path.name for path in folder.iterdir())}
+    assert {path.name for path in (clean / "corpus").iterdir()} == expected
 
 
 def test_readers_that_no_one_installed_are_one_line(tmp_path: Path) -> None:

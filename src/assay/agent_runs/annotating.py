@@ -1,17 +1,13 @@
 """All runs of an evaluation with their verdicts, and the solved rate with and without those that read the fix."""
 
-import multiprocessing
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,6 +19,7 @@ from assay.agent_runs.repositories import base_items
 from assay.agent_runs.run_values import AgentRun
 from assay.errors import DataError
 from assay.evaluation import Estimate, grouped_mean, grouped_share, wilson_ends
+from assay.processes import closed_at_end, map_with, worker_processes
 from assay.reports import TabularResult, number_of
 
 WORTH_PROCESSES = 64 * 2**20
@@ -205,14 +202,6 @@ def _mapper(files: Sequence[Path]) -> Iterator[Callable[..., Iterable[list[Judge
     if jobs == 1 or sizes < WORTH_PROCESSES:
         yield map
         return
-    # runs are foreign files: a new process must not import a module that lies among them
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    main = sys.modules["__main__"]
-    # a new process imports the script that started it, and one without `if __name__ == "__main__"` would start anew
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            # several files at a time spare messages; four shares a process even out runs of different length
-            yield partial(pool.map, chunksize=max(1, min(16, len(files) // (4 * jobs))))
-    finally:
-        sys.modules["__main__"] = main
+    with closed_at_end(worker_processes(jobs, preload=__name__)) as pool:
+        # several files at a time spare messages; four shares a process even out runs of different length
+        yield partial(map_with, pool, chunksize=max(1, min(16, len(files) // (4 * jobs))))

@@ -7,7 +7,8 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -44,13 +45,14 @@ from assay.cli.typer_parts import annotation_of, command_of, hide_type, is_argum
 from assay.cli.unseen import unseen_app
 from assay.errors import AssayError, DataError
 from assay.escaping import visible
+from assay.guard import be_frugal
 from assay.plug_ins import PlugIns
 
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
 """An error of assay itself: the number that sysexits.h has for it."""
 INTERRUPTED, SIGNALLED = 130, 128
-CONTINUED = "assay: interrupted; computed values are cached, run the same command again to continue\n"
+CONTINUED = "interrupted; run the same command again to continue from what it has kept"
 
 METAVARS: dict[object, str] = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 """Type of an option → its name in the help; a choice shows its values, a flag nothing."""
@@ -205,6 +207,20 @@ def command_line() -> Any:  # noqa: ANN401
     return with_plain_types(with_common_options(command_of(app)))
 
 
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """End with 0 where nobody reads our output any more, as with `| head`."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        # rich ends with 1 there, which would say that a rule fired
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # Python flushes the stream once more when it ends (library reference, "Note on SIGPIPE")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
 def internal_error(error: Exception) -> str:
     """Write the traceback of an error that nobody expected to a file, and return the line that names both."""
     # one line for the user; whoever mends the fault needs the whole traceback
@@ -242,11 +258,26 @@ def stop_at_sigterm() -> None:
 
     def stop(number: int, _: object) -> None:
         if os.getpid() == own:
-            sys.stderr.write(CONTINUED)
+            complain(CONTINUED)
         sys.exit(SIGNALLED + number)
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, stop)
+
+
+def open_closed_streams() -> None:
+    """Open each standard stream that the caller closed (`>&-`): the next file would get its number and its lines."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # the system gives the lowest number that is free
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+
+
+def complain(line: str) -> None:
+    """Print a line to standard error; where it is full or gone, the exit code alone says what happened."""
+    with suppress(OSError):
+        sys.stderr.write(f"assay: {line}\n")
+        sys.stderr.flush()
 
 
 def main() -> None:
@@ -255,11 +286,13 @@ def main() -> None:
     Exit codes: 0, 1 (a --fail-on rule fired), 2 (bad input, one line), 3 (a --fail-on rule cannot be decided), 70 (an
     error of assay itself, one line), 130 (Ctrl-C), 143 (SIGTERM).
     """
+    open_closed_streams()
     stop_at_sigterm()
+    be_frugal()
     # no Python process below imports from the current folder
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
-        with as_refusals():
+        with reader_may_leave(), as_refusals():
             check_current_folder()
             forget_options()
             command = command_line()
@@ -276,20 +309,16 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(message)
         elif message:
-            sys.stderr.write(f"assay: error: {visible(in_one_line(message))}\n")
+            complain(f"error: {visible(in_one_line(message))}")
         sys.exit(BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        # Python flushes the stream once more when it ends (library reference, "Note on SIGPIPE")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:  # noqa: BLE001  a fault of ours must not end with 1, which says that a rule fired
-        sys.stderr.write(f"assay: error: {internal_error(error)}\n")
+        complain(f"error: {internal_error(error)}")
         sys.exit(INTERNAL_ERROR)
     # typer turns Ctrl-C into this code before it gets here
     if code == INTERRUPTED:
-        sys.stderr.write(CONTINUED)
+        complain(CONTINUED)
     # the collector would walk all modules once more while Python ends: half a second after torch
     gc.freeze()
     if not isinstance(code, int):

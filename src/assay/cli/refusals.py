@@ -10,7 +10,7 @@ from typing import Any, get_args
 import typer
 
 from assay.cli.typer_parts import annotation_of
-from assay.errors import EXTRAS, DataError, MissingExtra, did_you_mean, plain_reason
+from assay.errors import EXTRAS, AssayError, DataError, MissingExtra, did_you_mean, plain_reason
 
 NO_PATH = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 """Errors of the system for a text that is the path of no file, whatever a command wanted to do with it."""
@@ -20,6 +20,9 @@ NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 EXHAUSTED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors of the system where the disk, the memory or the open files of this process are at their limit."""
+
+NO_MEMORY = re.compile(r"failed to map segment|[Cc]an(?:no|')t (?:allocate|start new thread|create TLS)|bad_alloc")
+"""Words of errors where memory, or the number of threads, is at its limit."""
 
 LONGEST_WORD, SHOWN_OF_WORD = 1000, 60
 """Characters of a word that an error line shows whole, and those that it shows of a longer one."""
@@ -40,30 +43,49 @@ def as_refusals() -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
-        # of `Path.resolve`, for a link that leads to itself; from Python 3.13 on it returns a path there
-        if not str(error).startswith("Symlink loop"):
+    except Exception as error:
+        refused = _refused(error)
+        if refused is None:
             raise
-        raise DataError(f"{error}; expected the path of a file or folder") from error
-    except ModuleNotFoundError as error:
+        raise refused from error
+
+
+def _refused(error: Exception) -> AssayError | None:
+    """Return the error of this project for one that bad input causes; None for every other."""
+    if isinstance(error, AssayError):
+        return None
+    # an error of the system has a number, and often the name of a file
+    if getattr(error, "errno", None) is None and _is_out_of_memory(error):
+        return DataError("the memory that this process may use is full, expected more (ulimit -v, --jobs 1)")
+    # of `Path.resolve`, for a link that leads to itself; from Python 3.13 on it returns a path there
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
+        return DataError(f"{error}; expected the path of a file or folder")
+    if isinstance(error, ModuleNotFoundError):
         package = (error.name or "").partition(".")[0]
         # any other module that is missing is a fault of ours, and ends as one
-        if package not in EXTRAS:
-            raise
-        raise MissingExtra(package, purpose="this command") from error
-    except MemoryError as error:
-        raise DataError("the memory that this process may use is full, expected more (ulimit -v, --jobs 1)") from error
-    except OSError as error:
-        if error.errno in EXHAUSTED:
-            place = f"{error.filename}: " if error.filename else ""
-            raise DataError(f"{place}{plain_reason(error)}, expected more room, or a higher limit (ulimit)") from error
-        if error.errno in NO_ACCESS:
-            raise DataError(
-                f"{error.filename}: {plain_reason(error)}, expected a path that this user may use"
-            ) from error
-        if error.errno not in NO_PATH:
-            raise
-        raise DataError(f"{error.filename}: {plain_reason(error)}, expected the path of a file or folder") from error
+        return MissingExtra(package, purpose="this command") if package in EXTRAS else None
+    return _refused_by_system(error) if isinstance(error, OSError) else None
+
+
+def _refused_by_system(error: OSError) -> AssayError | None:
+    expected = None
+    if error.errno in EXHAUSTED:
+        expected = "more room, or a higher limit (ulimit)"
+    elif error.errno in NO_ACCESS:
+        expected = "a path that this user may use"
+    elif error.errno in NO_PATH:
+        expected = "the path of a file or folder"
+    place = f"{error.filename}: " if error.filename else ""
+    return DataError(f"{place}{plain_reason(error)}, expected {expected}") if expected else None
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Return True where the system had no memory left: the loader of libraries and threads say so in words alone."""
+    if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+        return True
+    # a library that could not be loaded is often reported by another sentence of who wanted it
+    before = error.__cause__ or error.__context__
+    return before is not None and _is_out_of_memory(before)
 
 
 def check_current_folder() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedReader, BytesIO
+from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
@@ -191,12 +192,23 @@ def _kept_batches(place: Path, form: str, rows: Collection[int]) -> Iterator[Any
     first = 1
     with decoded_table(place, form) as reader:
         for batch in _until_fault(reader):
-            yield batch.filter(_kept(first, batch.num_rows, rows))
+            kept = [number not in rows for number in range(first, first + batch.num_rows)]
+            columns = [_filtered(column, kept) for column in batch.columns]
+            yield pa.record_batch(columns, schema=batch.schema)
             first += batch.num_rows
 
 
-def _kept(first: int, count: int, rows: Collection[int]) -> Any:  # noqa: ANN401  pyarrow publishes no types
-    return pa.array([number not in rows for number in range(first, first + count)])
+def _filtered(column: Any, kept: list[bool]) -> Any:  # noqa: ANN401  pyarrow publishes no types
+    """Return the values of a column that stay."""
+    if pa.types.is_run_end_encoded(column.type):
+        import pyarrow.compute as pc  # noqa: PLC0415  slow to import
+
+        values = _filtered(pc.run_end_decode(column), kept)
+        return pc.run_end_encode(values, run_end_type=column.type.run_end_type)
+    # pyarrow selects no views of texts, and of lists in a way that keeps the bytes of the others
+    if "view" in str(column.type) and not pa.types.is_dictionary(column.type):
+        return pa.array(list(compress(column.to_pylist(), kept)), column.type)
+    return column.filter(pa.array(kept))
 
 
 def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:

@@ -36,6 +36,8 @@ FIRST_LINES = 10
 """Lines of a file `.json`, one of which is a row if it is JSON lines."""
 LONGEST_COLUMN = 300
 """Characters of the name of a column of CSV; a longer one is the text of a file without a header."""
+SHORT_COLUMN = 80
+"""Characters of such a name that has a line break."""
 PIECE = 1 << 16
 """Bytes that are read of an array at a time."""
 PARQUET = b"PAR1"
@@ -182,7 +184,8 @@ class FileReader:
         if len(set(header)) < len(header):
             self._end("a column that stands twice")
             return
-        if any(len(name) > LONGEST_COLUMN or "\n" in name for name in header):
+        # a name may have line breaks, as in a cell of a spreadsheet; text of that length is too short to tell a task
+        if any(len(name) > (SHORT_COLUMN if "\n" in name else LONGEST_COLUMN) for name in header):
             self._end("no header: the first record holds a text")
             return
         for number, (_, record) in enumerate(records, 1):

@@ -13,6 +13,7 @@ from assay.codec import encode
 from assay.corpora.entry import NEVER_ENTERED
 from assay.datasets import folders_below, require_exists
 from assay.errors import DataError
+from assay.files import remove_leftovers
 from assay.reports import TabularResult
 from assay.run import Run
 from assay.scan.cleaning import write_clean
@@ -107,8 +108,8 @@ def scan_corpus(
     for reason, path in other:
         total.skip(reason, path)
     with run.begun(**settings) if run else nullcontext():
-        if copies is not None and not (run and run.continues):
-            copies.check_empty()
+        if copies is not None:
+            copies.begin(continues=run is not None and run.continues)
         work = FileWork(matcher, tuple(columns), run.state if run else None)
         for done, result in enumerate(file_results(files, work, workers), 1):
             total.add(result)
@@ -255,8 +256,10 @@ class _CleanCopies:
     folder: Path
     targets: Mapping[str, Path]
 
-    def check_empty(self) -> None:
-        if self.folder.is_dir() and any(self.folder.iterdir()):
+    def begin(self, *, continues: bool) -> None:
+        if continues:
+            remove_leftovers(self.targets.values())
+        elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise DataError(f"--write-clean {self.folder}: holds files; expected a new or empty folder")
 
     def write(self, result: FileResult) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 from assay.corpora.archives import file_stamp
 from assay.errors import DataError
 from assay.files import atomic_file, parse_json
-from assay.processes import submit_to, worker_processes
+from assay.processes import stop_processes, submit_to, worker_processes
 from assay.provenance.index import PROCESSES, IndexSettings, open_readers
 from assay.scan.evidence import ScanPlace, inside_archive
 from assay.scan.matching import Matcher
@@ -253,6 +253,11 @@ class FileProcesses:
         for pool in self._pools.values():
             pool.shutdown(wait=True, cancel_futures=True)
 
+    def stop(self) -> None:
+        """End all processes in the middle of their files."""
+        for pool in self._pools.values():
+            stop_processes(pool)
+
 
 def _by_processes(files: Iterable[str], processes: FileProcesses) -> Iterator[FileResult]:
     under_way: deque[tuple[str, Future[FileResult]]] = deque()
@@ -263,6 +268,10 @@ def _by_processes(files: Iterable[str], processes: FileProcesses) -> Iterator[Fi
                 yield processes.result(*under_way.popleft())
         while under_way:
             yield processes.result(*under_way.popleft())
+    except BaseException:
+        # Ctrl-C does not wait for the files under way: one may take hours
+        processes.stop()
+        raise
     finally:
         processes.close()
 

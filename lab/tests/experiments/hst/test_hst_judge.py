@@ -42,12 +42,20 @@ def test_replies_are_kept_and_not_asked_again(tmp_path):
     assert [pair.rating for pair in rated] == [3, None]
     assert rated[1].reply == "rejected: too long"
     with (tmp_path / "ratings.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"key": "cut sho')
+        file.write('\n{"key": "cut sho')
     again = Judge()
     assert rate(pairs, again, tmp_path / "ratings.jsonl") == rated
     assert not again.asked
-    rows = [json.loads(line) for line in (tmp_path / "ratings.jsonl").read_text("utf-8").splitlines()[:2]]
+    rows = [json.loads(line) for line in (tmp_path / "ratings.jsonl").read_text("utf-8").split("\n")[1:3]]
     assert "Answer with one digit" in rows[0]["prompt"]
+
+
+def test_a_reply_behind_a_line_that_a_kill_cut_is_kept(tmp_path):
+    (tmp_path / "ratings.jsonl").write_text('{"key": "cut sho')
+    pairs = [RatedPair("type 1", "a = 1", "a = 2", "g")]
+    rated, again = rate(pairs, Judge(), tmp_path / "ratings.jsonl"), Judge()
+    assert rate(pairs, again, tmp_path / "ratings.jsonl") == rated
+    assert not again.asked
 
 
 def test_labelled_pairs_have_four_types_and_unrelated_code():

@@ -20,7 +20,7 @@ from assay_lab.papers.hst.corpus import package_of, search_space
 from assay_lab.papers.hst.queries import ALTERATIONS, queries
 from assay_lab.papers.hst.retrieval import space_of
 from assay_lab.papers.hst.search import WAYS, answers, first_right
-from assay_lab.papers.hst.trial import Size, run_trial
+from assay_lab.papers.hst.trial import RankFile, Ranks, Size, run_trial
 
 SIZE = Size((20,), (15, 40), targets=8, most=6, timed=2)
 
@@ -237,3 +237,13 @@ def test_a_corpus_without_functions_of_the_length_is_refused(tmp_path):
     bench = Bench(tmp_path, (), (0,), {"corpus": tmp_path / "corpus"}, scale="smoke")
     with pytest.raises(DataError, match="received 1 functions; expected some of 7 tokens"):
         space_of(bench, SIZE, 0)
+
+
+def test_a_cell_behind_a_line_that_a_kill_cut_is_kept(tmp_path):
+    path, ranks = (
+        tmp_path / "ranks.jsonl",
+        Ranks(20, 15, next(iter(ALTERATIONS)), ["g"], changed=0.5, ranks={"way": [1]}),
+    )
+    path.write_text('{"space": 20, "win')
+    RankFile(path).add(ranks)
+    assert RankFile(path).get(20, 15, next(iter(ALTERATIONS))) == ranks

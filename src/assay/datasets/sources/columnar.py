@@ -168,5 +168,9 @@ def _arrow_batches(source: Any) -> Iterator[Any]:  # noqa: ANN401  pyarrow publi
 def _decoded_bytes(column: Any) -> int:  # noqa: ANN401  as above
     """Return the size of a column whose repeated values are stored once."""
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = column.dictionary
+        # pyarrow does not repeat views of texts
+        if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
+            values = values.cast(pa.large_binary())
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return int(column.nbytes)

@@ -37,7 +37,8 @@ def delimited_rows(path: Path, note: Note) -> Iterator[SourceRow]:
         first = next(filter(str.strip, lines), "")
         reader = csv.reader(chain([first], lines), delimiter=delimiter_of(first), strict=True)
         try:
-            header = next(reader)
+            # spreadsheets break the lines of a long name
+            header = [" ".join(name.splitlines()) if "\n" in name else name for name in next(reader)]
             if not all(map(str.isprintable, header)):
                 raise DataError(f"{path}: the first line holds control characters, expected names of columns")
             check_distinct(path, header)

@@ -10,7 +10,7 @@ from typing import Protocol, Self
 from assay.corpora import Entry
 from assay.errors import DataError
 from assay.plug_ins import PlugIns
-from assay.processes import submit_to, worker_processes
+from assay.processes import stop_processes, submit_to, worker_processes
 from assay.provenance.index.reading import FileRead, IndexSettings, read_entries, stamp_before
 from assay.retrieval import fingerprint_hashes, open_encoder
 from assay.types import Encoder
@@ -54,9 +54,12 @@ class ProcessReaders:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+    def __exit__(self, *error: object) -> None:
+        if self._pool is None:
+            return
+        if any(error):
+            stop_processes(self._pool)
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def read(self, tasks: Iterable[ReadTask | FileRead]) -> Iterator[list[FileRead]]:
         """Yield the results of the tasks, in order, in batches; a `FileRead` among the tasks is passed on."""

@@ -178,7 +178,7 @@ def rate(pairs: Sequence[RatedPair], generator: Generator, path: Path) -> list[R
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
-        except ValueError:  # the line that a kill cut short
+        except ValueError:  # an empty line, or one that a kill cut short
             continue
         known[row["key"]] = row["reply"]
     texts = [f"{generator.name}\n{pair.prompt}" for pair in pairs]
@@ -189,7 +189,9 @@ def rate(pairs: Sequence[RatedPair], generator: Generator, path: Path) -> list[R
     with path.open("a", encoding="utf-8") as file:
         for (key, prompt), reply in zip(new.items(), replies, strict=True):
             known[key] = f"rejected: {reply.reason}" if isinstance(reply, Rejected) else reply
-            file.write(json.dumps({"key": key, "judge": generator.name, "reply": known[key], "prompt": prompt}) + "\n")
+            row = {"key": key, "judge": generator.name, "reply": known[key], "prompt": prompt}
+            # the line end comes first: a line that was cut short before does not spoil this one
+            file.write(f"\n{json.dumps(row)}")
             file.flush()
     return [
         RatedPair(**asdict(pair) | {"reply": known[key], "rating": rating_in(known[key])})

@@ -226,7 +226,7 @@ class RankFile:
         for line in path.read_text("utf-8").splitlines() if path.exists() else ():
             try:
                 ranks = Ranks(**json.loads(line))
-            except (ValueError, TypeError):  # the line that a kill cut short
+            except (ValueError, TypeError):  # an empty line, or one that a kill cut short
                 continue
             self._cells[ranks.space, ranks.window, ranks.kind] = ranks
 
@@ -237,7 +237,8 @@ class RankFile:
     def add(self, ranks: Ranks) -> None:
         """Append a cell to the file."""
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(ranks)) + "\n")
+            # the line end comes first: a line that was cut short before does not spoil this one
+            file.write(f"\n{json.dumps(asdict(ranks))}")
 
 
 def index_of(space: SearchSpace, documents: int, *, profile: str, encoder: Encoder, folder: Path) -> CodeIndex:

@@ -214,6 +214,15 @@ def test_short_spellings(words, licence):
         ([("Classifier", "License :: Other/Proprietary License"), ("License", "MIT")], PROPRIETARY),
         ([("License", "MPL-2.0")], "MPL-2.0"),
         ([("License", TEXTS["MIT"])], "MIT"),
+        (
+            [
+                (
+                    "License",
+                    f"1. This LICENSE AGREEMENT is between the Python Software Foundation and you. {'It is. ' * 50}",
+                )
+            ],
+            "PSF-2.0",
+        ),
         ([("Classifier", GNU_CLASSIFIER), ("License", "http://www.gnu.org/licenses/gpl.html")], "GPL-1.0-or-later"),
         (
             [("Classifier", f"{GNU_CLASSIFIER[:-6]} v3 or later (GPLv3+)"), ("License", "GPL-3")],

@@ -340,6 +340,8 @@ def test_restricted_foreign_and_short_notices_are_named(notice, licence):
         ("@license Commercial", "unknown"),
         ("MPL", "unknown"),
         ("License: see LICENSE", "MIT"),
+        ("Copyright Acme. For terms of use, see https://acme.example/terms", "unknown"),
+        ("Your use of this Acme software constitutes acceptance of these terms.", "unknown"),
         ("You must purchase a license to use this component.", PROPRIETARY),
         ("This file is part of the Enterprise Edition; see ee/LICENSE", "unknown"),
         ("Kommerzielle Nutzung untersagt.", NON_COMMERCIAL),

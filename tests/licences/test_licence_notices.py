@@ -3,7 +3,7 @@
 import pytest
 
 from assay.licences import licence_of_file
-from assay.licences.notices import licence_notice, licence_of_readme
+from assay.licences.notices import NON_COMMERCIAL, PROPRIETARY, licence_notice, licence_of_readme
 
 GNU = (
     "This program is free software: you can redistribute it and/or modify it under the terms of the GNU {kind}General\n"
@@ -108,6 +108,7 @@ def test_the_notice_of_a_file_outranks_its_repository():
         ("Tool\n\nIt uses Other, which is licensed under the MIT license.\n", None),
         ("<!-- Licensed under the Apache License, Version 2.0 -->\n# Tool\n", "Apache-2.0"),
         ("# Tool\n\n## Meta\n\n[LICENSE (MIT)](./LICENSE)\n", "MIT"),
+        ("## License\n\nCode is MIT, weights are under the Acme Model License.\n", "unknown"),
     ],
 )
 def test_the_licence_section_of_a_readme_is_read(text, licence):
@@ -237,6 +238,12 @@ def test_a_tag_in_a_string_or_where_reuse_ignores_it_is_a_mention(text):
     assert licence_of_file(None, text, "MIT") == "MIT"
 
 
+def test_a_block_for_some_applies_beside_a_permissive_one():
+    packaged = "/* MIT license */\n\n/* Copying is granted for non-commercial purposes. */\nint a;\n"
+    assert licence_notice(packaged) == "MIT AND LicenseRef-NonCommercial"
+    assert licence_notice("class A {\n  // from https://stackoverflow.com/a/1, CC BY-SA 3.0\n}\n") == "CC-BY-SA-3.0"
+
+
 def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choice():
     packaged = "/*!\n * Licensed GPLv3 for open source use\n * or Commercial License for commercial use\n */\n\n"
     assert licence_notice(packaged + "/**\n * bridge\n * MIT license\n */\nvar a;\n") == "GPL-3.0-only AND MIT"
@@ -280,6 +287,78 @@ def test_blocks_of_one_file_apply_together_and_the_words_of_a_block_leave_a_choi
     ],
 )
 def test_restricted_foreign_and_short_notices_are_named(notice, licence):
+    assert licence_of_file(None, hashes(notice), "MIT") == licence
+
+
+@pytest.mark.parametrize(
+    ("notice", "licence"),
+    [
+        ("Attribution-ShareAlike 4.0 International (CC BY-SA 4.0)", "CC-BY-SA-4.0"),
+        ("CC BY-SA 3.0 Attribution-ShareAlike", "CC-BY-SA-3.0"),
+        ("Creative Commons BY-NC 3.0", "CC-BY-NC-3.0"),
+        ("BSD 3-Clause Clear License", "BSD-3-Clause-Clear"),
+        ("Eclipse Distribution License v1.0", "BSD-3-Clause"),
+        ("This program is the proprietary software of Acme.", PROPRIETARY),
+        ("This source may not be redistributed.", PROPRIETARY),
+        ("Licensed exclusively to customers of Acme.", PROPRIETARY),
+        ("The exclusive property of Acme. No rights are granted.", PROPRIETARY),
+        ("For demo use only.", PROPRIETARY),
+        ("Provided under NDA.", PROPRIETARY),
+        ("No redistribution.", PROPRIETARY),
+        ("Tüm hakları saklıdır. İzinsiz kopyalanması yasaktır.", PROPRIETARY),
+        ("무단 복제를 금지합니다.", PROPRIETARY),
+        ("未经许可,不得复制。", PROPRIETARY),
+        ("È vietata la copia.", PROPRIETARY),
+        ("Ne pas diffuser.", PROPRIETARY),
+        ("Streng vertraulich!", PROPRIETARY),
+        ("Vertrauliche Daten stehen nie im Log.", "MIT"),
+        ("Código propietario.", PROPRIETARY),
+        ("Только для внутреннего использования.", PROPRIETARY),
+        ("May be used for evaluation only.", NON_COMMERCIAL),
+        ("Academic use only.", NON_COMMERCIAL),
+        ("Usage non commercial uniquement.", NON_COMMERCIAL),
+        ("Nur für nicht-kommerzielle Zwecke.", NON_COMMERCIAL),
+        ("Solo para uso no comercial.", NON_COMMERCIAL),
+        ("Только для некоммерческого использования.", NON_COMMERCIAL),
+        ("Apenas para uso não comercial.", NON_COMMERCIAL),
+        ("Alleen voor niet-commercieel gebruik.", NON_COMMERCIAL),
+        ("Tylko do użytku niekomercyjnego.", NON_COMMERCIAL),
+        ("禁止用于商业用途。", NON_COMMERCIAL),
+        ("商用利用禁止。", NON_COMMERCIAL),
+        ("비상업적 용도로만 사용할 수 있습니다.", NON_COMMERCIAL),
+        ("GNU 일반 공중 사용 허가서 3판 또는 그 이후 판", "GPL-3.0-or-later"),
+        ("GNU Genel Kamu Lisansı sürüm 3 ya da daha sonraki bir sürüm", "GPL-3.0-or-later"),
+        ("基于 MIT 许可证发布。", "MIT"),
+        ("MIT 라이선스로 배포됩니다.", "MIT"),
+        ("Na licencji MIT.", "MIT"),
+        ("Apache 许可证 2.0 版", "Apache-2.0"),
+        ("Under the CreativeML Open RAIL-M license.", "LicenseRef-RAIL"),
+        ("Llama 2 Community License Agreement", "LicenseRef-scancode-llama-2-license-2023"),
+        ("Gemma Terms of Use", "LicenseRef-scancode-gemma-tou-2024-04-01"),
+        ("Acme Model License", "unknown"),
+        ("license: acme", "unknown"),
+        ("@license Commercial", "unknown"),
+        ("MPL", "unknown"),
+        ("License: see LICENSE", "MIT"),
+        ("Copyright Acme. For terms of use, see https://acme.example/terms", "unknown"),
+        ("Your use of this Acme software constitutes acceptance of these terms.", "unknown"),
+        ("You must purchase a license to use this component.", PROPRIETARY),
+        ("This file is part of the Enterprise Edition; see ee/LICENSE", "unknown"),
+        ("Kommerzielle Nutzung untersagt.", NON_COMMERCIAL),
+        ("Prohibido el uso comercial.", NON_COMMERCIAL),
+        ("Change License: MIT; until then BSL", "BUSL-1.1"),
+        ("The software shall be used for Good, not Evil.", "JSON"),
+        ("No code from GPL projects was used.", "MIT"),
+        ("GPL-3.0-or-later WITH GCC-exception-3.1", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+        ("MIT License with additional restrictions, see TERMS", "unknown"),
+        ("MIT license, except that Acme may not use it", "unknown"),
+        ("Modified MIT license", "unknown"),
+        ("MIT License. Do not distribute.", "unknown"),
+        ("Code is under the MIT license, weights are under the Acme Model License.", "unknown"),
+        ("MIT license. The weights may not be used to train others.", "unknown"),
+    ],
+)
+def test_what_limits_a_licence_or_is_not_understood_beside_it_is_never_permissive(notice, licence):
     assert licence_of_file(None, hashes(notice), "MIT") == licence
 
 

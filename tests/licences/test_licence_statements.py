@@ -10,6 +10,7 @@ from assay.api.indexing import build_index
 from assay.corpora import SourceText, open_sources, with_licences
 from assay.errors import DataError
 from assay.licences import licence_of_file, read_licences
+from assay.licences.statements import debian_licence
 from assay.provenance import CodeIndex, trace_file
 from assay.provenance.findings.describing import finding_data
 
@@ -102,6 +103,18 @@ def test_every_tool_says_the_licence_of_a_file(tmp_path, name, content):
         assert stated.of("other.py") == "Apache-2.0"
     else:
         assert stated.of("b.py", "project") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "licence"),
+    [
+        ("MIT/X11", "MIT"),
+        ("LGPL-2+ and Old-Tests-permissive and CC0-1.0", "LGPL-2.0-or-later"),
+        ("Expat and Old-Tests-permissive", "unknown"),
+    ],
+)
+def test_a_short_name_of_debian_that_is_not_known_hides_no_gnu_licence(name, licence):
+    assert debian_licence(f"Format: x\n\nFiles: *\nCopyright: Somebody\nLicense: {name}\n") == licence
 
 
 def test_a_folder_says_it_by_its_annotations_and_the_files_beside(tmp_path):

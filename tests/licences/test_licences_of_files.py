@@ -100,6 +100,24 @@ def test_a_text_that_is_no_single_licence_is_none(text):
     assert licence_of_text(text.encode("latin-1", "replace")) is None
 
 
+@pytest.mark.parametrize("known", ["MIT", "Apache-2.0", "BSD-3-Clause"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "NON-COMMERCIAL USE ONLY"),
+        ("", "The weights are under the Acme Model License."),
+        ("", "Additional terms: you may not use the Software to train machine learning models."),
+        ("", "The Software shall not be used by the military."),
+        ("", "The files in ee/ are proprietary."),
+        ("", "This license does not apply to the folder ee/."),
+        ("Modified licence, based on the MIT license.", ""),
+        ("For non-commercial use:", ""),
+    ],
+)
+def test_what_a_licence_file_takes_back_makes_it_unknown(known, before, after):
+    assert licence_of_text(f"{before}\n\n{TEXTS[known]}\n\n{after}\n".encode()) == "unknown"
+
+
 def test_a_licence_file_with_other_words_or_several_texts_states_all_of_them():
     assert licence_of_text(f"Thing is ours.\n\n{TEXTS['MIT']}\n\nAll samples are free to copy.".encode()) == "MIT"
     assert licence_of_text((TEXTS["MIT"] + TEXTS["Apache-2.0"]).encode()) == "Apache-2.0 AND MIT"
@@ -174,6 +192,13 @@ def test_a_short_licence_file_is_read_to_its_end(text, licence):
         ("License :: OSI Approved :: GNU General Public License v3 (GPLv3)", "GPL-3.0-only"),
         ("GPL v3 or later, see COPYING", "GPL-3.0-or-later"),
         ("Commercial", None),
+        ("CC BY-SA 3.0 Attribution-ShareAlike", "CC-BY-SA-3.0"),
+        ("GPLv3 or commercial", "GPL-3.0-only"),
+        ("MIT; commercial use prohibited", None),
+        ("https://spdx.org/licenses/GPL-3.0-or-later", "GPL-3.0-or-later"),
+        ("Apache License Version 2.0, January 2004", "Apache-2.0"),
+        ("ASL 2.0", "Apache-2.0"),
+        ("CeCILL-2", "CECILL-2.0"),
         ("", None),
     ],
 )
@@ -189,6 +214,15 @@ def test_short_spellings(words, licence):
         ([("Classifier", "License :: Other/Proprietary License"), ("License", "MIT")], PROPRIETARY),
         ([("License", "MPL-2.0")], "MPL-2.0"),
         ([("License", TEXTS["MIT"])], "MIT"),
+        (
+            [
+                (
+                    "License",
+                    f"1. This LICENSE AGREEMENT is between the Python Software Foundation and you. {'It is. ' * 50}",
+                )
+            ],
+            "PSF-2.0",
+        ),
         ([("Classifier", GNU_CLASSIFIER), ("License", "http://www.gnu.org/licenses/gpl.html")], "GPL-1.0-or-later"),
         (
             [("Classifier", f"{GNU_CLASSIFIER[:-6]} v3 or later (GPLv3+)"), ("License", "GPL-3")],
@@ -210,7 +244,7 @@ def test_an_expression_of_megabytes_states_nothing():
     assert canonical_licence("MIT OR " * 1_000_000 + "MIT") is None
 
 
-@pytest.mark.parametrize("character", [b"9", b"a", b"_", b"-"])
+@pytest.mark.parametrize("character", [b"9", b"a", b"_", b"-", b"license: ", b"may not be used ", b"kommerziell"])
 def test_a_long_word_in_a_licence_file_comes_to_an_end(character):
     # a pattern that may split a word anywhere would take the fourth power of its length
     assert licence_of_text(character * 5000) is None

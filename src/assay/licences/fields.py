@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from assay.licences.comments import words_of
 from assay.licences.expressions import LONGEST_EXPRESSION, canonical_licence
-from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences, namings_in
+from assay.licences.names import UNKNOWN_LICENCE, all_known, all_of, named_licences, without_names
 from assay.licences.notices import PROPRIETARY
 from assay.licences.phrases import CLASSIFIERS, CLASSIFIERS_ALONE, PATTERNS, SPELLINGS
 from assay.licences.texts import licence_of_text
@@ -14,6 +14,8 @@ from assay.licences.texts import licence_of_text
 LONGEST_FIELD = 300
 """Characters; longer ones hold the text of a licence."""
 
+# An identifier in the address of the list that has it.
+_ADDRESS = re.compile(r"^https?://(?:spdx\.org/licenses|licenses\.nuget\.org)/([\w.+-]+?)(?:\.html)?$")
 
 _Default = TypeVar("_Default")
 
@@ -28,7 +30,7 @@ class Metadata(Protocol):
 
 def spelt_licence(words: str) -> str | None:
     """Return the SPDX expression that a short free-text field means; None where a word of it is not understood."""
-    plain = " ".join(words.split())
+    plain = _ADDRESS.sub(r"\1", " ".join(words.split()))
     if not plain or len(plain) > LONGEST_EXPRESSION:
         return None
     classified = CLASSIFIERS.get(plain.rpartition(":: ")[2])
@@ -46,13 +48,9 @@ def _of_words(plain: str) -> str | None:
     parts = re.split(r"/|\||,", text)
     if len(parts) > 1 and all(map(canonical_licence, parts)):
         return canonical_licence(_joined(map(str.strip, parts), text))
-    left = text
-    # from the end, so that the places of earlier names stay true
-    for naming in reversed(list(namings_in(text, is_field=True))):
-        left = f"{left[: naming.start]} {left[naming.end :]}"
     stated = sorted(named_licences(text, is_field=True).stated)
     # any other word may limit the grant: "MIT, but not for sale"
-    if PATTERNS["filler"].sub("", left) or UNKNOWN_LICENCE in stated or not stated:
+    if PATTERNS["filler"].sub("", without_names(text, " ")) or UNKNOWN_LICENCE in stated or not stated:
         return None
     return _joined(stated, text)
 

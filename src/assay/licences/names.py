@@ -194,6 +194,15 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         )
 
 
+def without_names(words: str, mark: str) -> str:
+    """Return words with a mark in the place of each name of a licence."""
+    pieces, at = [], 0
+    for naming in _names(words):
+        pieces.append(words[at : naming.start])
+        at = naming.end
+    return mark.join([*pieces, words[at:]])
+
+
 def _is_list(words: str, start: int, end: int) -> bool:
     return start > 0 and end < len(words) and PATTERNS["list"].fullmatch(words, start, end) is not None
 

@@ -21,6 +21,7 @@ from assay.licences.names import (
     all_of,
     is_named_again,
     named_licences,
+    without_names,
 )
 from assay.licences.phrases import PATTERNS, licence_variant
 
@@ -38,6 +39,8 @@ NON_COMMERCIAL = "LicenseRef-NonCommercial"
 COMMONS_CLAUSE = "LicenseRef-scancode-commons-clause"
 
 _PAIR = 2
+# In the place of the name of a licence: no word.
+_NAMED = "§"
 _ADDRESS = re.compile(r"<?\b(?:https?://|www\.)[^\s>)]+>?")
 _SHARED = frozenset(
     [
@@ -102,7 +105,7 @@ def licence_notice(text: str) -> str | None:
     head, rest = head_and_rest(text[:HEAD])
     blocks = blocks_of(head)
     blocks += map(words_of, map(str.splitlines, _POD_SECTION.findall(text[:LARGEST_TEXT])))
-    own = _of_blocks(blocks) or _non_commercial(" ".join(blocks))
+    own = _of_blocks(blocks)
     if own is None and (declared := _DECLARED.search(text[:_DECLARED_WITHIN])):
         own = _of_readme_words(declared["words"] or declared["tag"])
     whole = text[:LARGEST_TEXT].lower()
@@ -174,6 +177,13 @@ def _of_readme_words(section: str) -> str | None:
     return _of_names(named_licences(words, is_field=True), words)
 
 
+def limits_in(words: str) -> int:
+    """Return how often words take back what a licence grants, or name one beside it that nothing here knows."""
+    patterns = map(PATTERNS.__getitem__, ("proprietary", "restricts", "other_name"))
+    marked = without_names(words, _NAMED)  # a name of two licences is none that nobody knows
+    return sum(len(pattern.findall(marked)) for pattern in patterns)
+
+
 def notice_of_words(words: str) -> str | None:
     """Return the licence of the notice in one block of words; None without one."""
     return _of_blocks([words])
@@ -187,6 +197,8 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
         licence = _of_names(named_licences(part), part)
         if licence is None and PATTERNS["proprietary"].search(part):
             licence = PROPRIETARY
+        if licence is None and PATTERNS["noncommercial"].search(part):
+            licence = NON_COMMERCIAL
         # the GPL of two blocks is one licence, though the second names no version
         is_single = licence is not None and " " not in licence and IS_GNU.match(licence)
         if licence and not (is_single and is_named_again(licence, all_of(licences))):
@@ -198,11 +210,6 @@ def _of_blocks(blocks: Iterable[str]) -> str | None:
     return None
 
 
-def _non_commercial(words: str) -> str | None:
-    """Return the licence of a head that states none, and grants something to some."""
-    return NON_COMMERCIAL if PATTERNS["noncommercial"].search(words) else None
-
-
 def _of_names(names: NamedLicences, words: str) -> str | None:
     """Return the licences that one block names, joined as its words have them."""
     licences = _without_repeats(names.stated, words)
@@ -212,6 +219,8 @@ def _of_names(names: NamedLicences, words: str) -> str | None:
     licence = joined_by_words(list(filter(COMMONS_CLAUSE.__ne__, licences)), words)
     if licence and not PATTERNS["for_some"].search(licence) and PATTERNS["noncommercial"].search(words):
         clauses.append(NON_COMMERCIAL)
+    if licence and not any(map(PATTERNS["binding"].match, licences)) and limits_in(words):
+        clauses.append(UNKNOWN_LICENCE)
     return all_known(filter(None, [licence, *clauses])) or None
 
 
@@ -235,10 +244,8 @@ def _is_unrecognised(words: str) -> bool:
     elsewhere = PATTERNS["elsewhere"].search(words)
     if elsewhere and not PATTERNS["of_project"].fullmatch(elsewhere["file"]):
         return True
-    is_grant = PATTERNS["unrecognised"].search(words) or PATTERNS["other_name"].search(words)
-    return (is_grant is not None and not PATTERNS["proprietary"].search(words)) or PATTERNS["foreign"].search(
-        words
-    ) is not None
+    is_grant = any(PATTERNS[name].search(words) for name in ("unrecognised", "other_name", "other_words"))
+    return (is_grant and not PATTERNS["proprietary"].search(words)) or PATTERNS["foreign"].search(words) is not None
 
 
 def joined_by_words(licences: list[str], words: str) -> str | None:

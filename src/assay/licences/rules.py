@@ -54,7 +54,7 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     ),
     "source-available": ("licenseref-polyform*", "licenseref-fsl*", "polyform-*", "licenseref-scancode-rsal*"),
     "non-commercial": ("*-nc-*", "*noncommercial*", "*non-commercial*", "aladdin*"),
-    "proprietary": ("licenseref-proprietary*",),
+    "proprietary": ("licenseref-proprietary*", "licenseref-rail*", "licenseref-llama*"),
 }
 """Name of a family → patterns of licences that belong to it whatever their category is."""
 

@@ -19,7 +19,8 @@ from pathspec import GitIgnoreSpec
 from assay.errors import DataError
 from assay.files import parse_json, parse_toml
 from assay.licences.expressions import canonical_licence, licence_tag
-from assay.licences.names import UNKNOWN_LICENCE
+from assay.licences.fields import spelt_licence
+from assay.licences.names import UNKNOWN_LICENCE, all_known
 from assay.licences.texts import licence_of_text
 
 EXPECTED = (
@@ -194,6 +195,9 @@ def _of_dep5(text: str) -> StatedLicences:
             expression = _debian(name)
             if expression == UNKNOWN_LICENCE and name in texts:
                 expression = licence_of_text(texts[name].replace("\n .\n", "\n\n").encode()) or UNKNOWN_LICENCE
+            if expression == UNKNOWN_LICENCE:
+                parts = re.split(r",? and ", name)
+                expression = spelt_licence(name) or all_known(map(_debian, parts))
             pairs += product(fields["Files"].replace("\\", "").split(), [expression])
     return StatedLicences({}, tuple(pairs))
 

@@ -3,17 +3,18 @@
 import re
 import tempfile
 from collections.abc import Collection, Iterable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from html import unescape
 from itertools import filterfalse
 from pathlib import Path
 
 from identify.identify import license_id
+from identify.vendor.licenses import LICENSES
 
 from assay.licences.comments import words_of
 from assay.licences.expressions import canonical_licence, licence_tag
 from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_of, is_named_again, named_licences
-from assay.licences.notices import COMMONS_CLAUSE, PROPRIETARY, bsd_of, joined_by_words, notice_of_words
+from assay.licences.notices import COMMONS_CLAUSE, PROPRIETARY, bsd_of, joined_by_words, limits_in, notice_of_words
 from assay.licences.phrases import PATTERNS, TITLES, licence_variant
 
 LARGEST_LICENCE_FILE = 200_000
@@ -91,12 +92,24 @@ def _identified(raw: bytes) -> str | None:
 def _by_clauses(licence: str, text: str) -> str:
     """Return the licence of a text that differs little from that of `licence`, but may have another clause."""
     words = words_of(text.splitlines())
+    if not PATTERNS["binding"].match(licence) and _limits(words) > _limits_of(licence):
+        return UNKNOWN_LICENCE
     if licence in {"BSD-2-Clause", "BSD-3-Clause"}:
         return bsd_of(words)
     licence = licence_variant(licence, words)
     if "commons clause" in words and licence != UNKNOWN_LICENCE:
         return f"{licence} AND {COMMONS_CLAUSE}"
     return licence
+
+
+def _limits(words: str) -> int:
+    return limits_in(words) + len(PATTERNS["noncommercial"].findall(words))
+
+
+@cache
+def _limits_of(licence: str) -> int:
+    """Return how often the text of a licence itself has words that would take back the grant of another one."""
+    return _limits(words_of(dict(LICENSES).get(licence, "").splitlines()))
 
 
 def _of_words(text: str) -> str | None:
@@ -121,6 +134,9 @@ def _of_words(text: str) -> str | None:
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
         named += gnu + [UNKNOWN_LICENCE] * others.is_unclear
     named = list(dict.fromkeys(named))
+    is_open = not any(map(PATTERNS["binding"].match, named))
+    if is_open and _limits(words) > sum(map(_limits_of, named)):
+        return UNKNOWN_LICENCE
     # the licences themselves say "either" and "at your option"; a choice is announced before them
     if len(named) != _PAIR or not PATTERNS["alternatively"].search(words):
         words = words[:_ANNOUNCED]

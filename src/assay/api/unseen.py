@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import date
-from operator import attrgetter
 from pathlib import Path
 
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
+from assay.leakage import may_be_python
 from assay.models import combined, default_cache_path
 from assay.progress import inform
 from assay.settings import day_named
@@ -105,8 +105,7 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         day = BUILTIN_DAY
     if not day:
         raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
-    # samples that name no language may be Python
-    if {"python", None}.isdisjoint(map(attrgetter("language"), benchmark.samples)):
+    if not may_be_python(benchmark):
         raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
     after = day_named(day, "--unseen auto:")
     # the list of packages is part of the name, so that a newer list is read again

@@ -10,7 +10,7 @@ from assay.evaluation import BlindBaseline
 from assay.ground_truth import trained_texts
 from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings, headline_of
 from assay.leakage.negative_control import Control
-from assay.leakage.outlook import Outlook, outlook_of
+from assay.leakage.outlook import Outlook, closed_ways, outlook_of
 from assay.leakage.settings import AuditSettings
 from assay.leakage.texts import AuditedTexts
 from assay.models import default_control, display_name, gguf_note
@@ -172,6 +172,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             control=control,
             planting=_planting(planned, state=state, progress=progress),
             literature=_literature(planned, state=state, progress=progress),
+            closed=closed_ways(planned.request, texts),
         ),
         decision=DecisionSettings(
             primary=settings.primary,

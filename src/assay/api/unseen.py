@@ -75,6 +75,8 @@ def build_unseen(
     form = None
     if like is not None:
         form = dataset_of(like)
+        for note in form.notes:
+            inform(note)
     result = build_unseen_set(
         list(map(str, corpora)),
         request,

@@ -144,6 +144,22 @@ def test_progress_is_towards_enough_projects_and_few_packages_are_fetched_ahead(
     assert len(list((tmp_path / "cache" / "packages").glob("*.whl"))) <= DOWNLOADS + 1
 
 
+def test_an_interruption_is_answered_at_once_and_begins_no_further_download(shop, monkeypatch, capsys):
+    begun, fetched = [], packages.PackageFolder.fetched
+
+    def interrupted(folder, requirement):
+        begun.append(requirement.name)
+        if requirement.name == "package0":
+            raise KeyboardInterrupt
+        return fetched(folder, requirement)
+
+    monkeypatch.setattr(packages.PackageFolder, "fetched", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(*(f"package{number}" for number in range(2 * DOWNLOADS)))
+    assert capsys.readouterr().err.count("interrupted: downloads that run") == 1
+    assert len(begun) <= DOWNLOADS
+
+
 @pytest.mark.slow
 def test_reading_stops_when_there_are_enough_projects(shop):
     for number, name in enumerate(("first", "second", "third", "fourth")):

@@ -230,6 +230,8 @@ def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, 
     java = Dataset.of("j", [Sample("1", "int f() { return 1; }", "java")], source="j")
     with pytest.raises(DataError, match="the list has packages in Python, and j has no Python"):
         automatic_unseen("auto:2025-08-01", "model", java, download=True)
+    with pytest.raises(DataError, match="auto: the list has packages in Python, and j has no Python"):
+        build("auto", like=java)
     with pytest.raises(DataError, match="expected a day as YYYY-MM-DD"):
         automatic_unseen("auto:soon", "model", benchmark, download=True)
 

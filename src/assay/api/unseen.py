@@ -77,6 +77,8 @@ def build_unseen(
         form = dataset_of(like)
         for note in form.notes:
             inform(note)
+        if AUTO in corpora:
+            _check_language(AUTO, form)
     result = build_unseen_set(
         list(map(str, corpora)),
         request,
@@ -100,15 +102,14 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         parent: the audit has a parent model.
 
     Raises:
-        DataError: there is no day, or the text is not kept and nothing may be downloaded.
+        DataError: there is no day, the benchmark has no Python, or the text is not kept and nothing may be downloaded.
     """
     day = choice.partition(":")[2]
     if not day and model.startswith("builtin:"):
         day = BUILTIN_DAY
     if not day:
         raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
-    if not may_be_python(benchmark):
-        raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
+    _check_language(f"--unseen {choice}", benchmark)
     after = day_named(day, "--unseen auto:")
     # the list of packages is part of the name, so that a newer list is read again
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
@@ -125,6 +126,15 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
     return dataset_of(kept, DataSelection(repeated="number"))
+
+
+def _check_language(choice: str, benchmark: Dataset) -> None:
+    # said before minutes are spent on packages that hold no such function
+    if not may_be_python(benchmark):
+        raise DataError(
+            f"{choice}: the list has packages in Python, and {benchmark.name} has no Python; expected repositories or "
+            "archives in its language"
+        )
 
 
 def undated_packages(packages: str | Sequence[str], after: date | str) -> dict[str, str]:

@@ -130,3 +130,11 @@ def test_the_first_lines_offer_no_way_that_is_refused_or_given():
             lines = [line for line in outlook.lines if not line.endswith("(given)")]
             for option in given.options():
                 assert option not in " ".join((*lines, outlook.foregone or "")), given
+
+
+def test_a_benchmark_of_five_tasks_is_not_sent_for_a_parent():
+    given = Given("unseen", "python", None, None, access="gray", weights="none", primary=None)
+    audited = given.audited()
+    few = replace(audited, dataset=Dataset.of("few", audited.dataset.samples[:5], source="few"))
+    assert "the benchmark is of 5 groups, expected at least 10" in str(outlook_of(given.request(), few).foregone)
+    assert "--parent" not in str(outlook_of(given.request(), few).foregone)

@@ -144,6 +144,13 @@ def test_progress_is_towards_enough_projects_and_few_packages_are_fetched_ahead(
     assert len(list((tmp_path / "cache" / "packages").glob("*.whl"))) <= DOWNLOADS + 1
 
 
+def test_a_day_in_the_future_is_refused():
+    with pytest.raises(DataError, match="not in the future"):
+        assay.build_unseen("package", released="9999-01-01")
+    with pytest.raises(DataError, match="not in the future"):
+        automatic_unseen("auto:9999-01-01", "model", Dataset.of("p", [Sample("1", "x = 1")], source="p"), download=True)
+
+
 def test_an_interruption_is_answered_at_once_and_begins_no_further_download(shop, monkeypatch, capsys):
     begun, fetched = [], packages.PackageFolder.fetched
 

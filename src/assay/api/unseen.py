@@ -71,7 +71,9 @@ def build_unseen(
         raise DataError(f"after {period.after} and before {period.before}: no day is both")
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
-    request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
+    published = day_named(released, "released")
+    _check_past("released", published)
+    request = UnseenRequest(unit, period, published, most=most, seed=seed)
     form = None
     if like is not None:
         form = dataset_of(like)
@@ -111,6 +113,7 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
     _check_language(f"--unseen {choice}", benchmark)
     after = day_named(day, "--unseen auto:")
+    _check_past("--unseen auto:", after)
     # the list of packages is part of the name, so that a newer list is read again
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
@@ -126,6 +129,12 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
     return dataset_of(kept, DataSelection(repeated="number"))
+
+
+def _check_past(name: str, day: date | None) -> None:
+    # no text is of such a day, so every one would be dated wrongly
+    if day is not None and day > date.today():  # noqa: DTZ011  the day of the user's calendar
+        raise DataError(f"{name} {day}: expected a day that is not in the future")
 
 
 def _check_language(choice: str, benchmark: Dataset) -> None:

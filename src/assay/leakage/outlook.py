@@ -72,8 +72,9 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     if settings.release is not None:  # its test needs no unseen text
         return Outlook(lines, blind=blind)
     foregone = _too_few_groups(texts, by_form=by_form)
-    # said in place of the number of groups, as more of them would not decide either
-    if by_form and settings.parent is None and not _has_other_test(request):
+    # said in place of the groups of unseen text, as more would not decide; with few tasks no parent would either
+    enough = texts.groups >= GROUPS_FOR_INTERVAL
+    if by_form and enough and settings.parent is None and not _has_other_test(request):
         foregone = _form_undecided(request, texts, blind)
     return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
 

@@ -108,7 +108,7 @@ def closed_ways(request: "RequestedAudit", texts: AuditedTexts) -> tuple[str, ..
 def _ways(request: "RequestedAudit", texts: AuditedTexts) -> Iterator[str]:
     yield f"what would settle whether {texts.dataset.name} was trained on, the surest first:"
     settings, closed, auto = request.settings, closed_ways(request, texts), ""
-    given = {
+    followed = {
         "release": settings.release is not None,
         "parent": settings.parent is not None,
         "same form": request.same_form,
@@ -118,7 +118,7 @@ def _ways(request: "RequestedAudit", texts: AuditedTexts) -> Iterator[str]:
         auto = BY_LIST
     looked_for = "=".join(naming_arguments(texts.dataset))
     for words, how, name in WAYS:
-        is_given = given.get(name, False)
+        is_given = followed.get(name, False)
         if is_given or name not in closed:
             yield f"- {words}: {how.format(looked_for=looked_for, auto=auto)}{' (given)' * is_given}"
 

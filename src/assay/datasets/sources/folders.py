@@ -43,9 +43,9 @@ def names_split(path: str, split: str) -> bool:
     return re.search(rf"(^|[/_.-]){re.escape(split)}([/_.-]|$)", path, re.MULTILINE) is not None
 
 
-def with_split(rows: Iterable[SourceRow], path: str, wanted: str | None = None) -> Iterator[SourceRow]:
-    """Yield rows with their split if the path names it: the one that is wanted, or one of `SPLITS`."""
-    candidates = filter(None, (wanted, *SPLITS))
+def with_split(rows: Iterable[SourceRow], path: str, preferred: str | None = None) -> Iterator[SourceRow]:
+    """Yield rows with their split if the path names it: the preferred one, or one of `SPLITS`."""
+    candidates = filter(None, (preferred, *SPLITS))
     split = next((name for name in candidates if names_split(path, name)), None)
     for row in rows:
         # the row's own split is better evidence than the name of its file

@@ -60,10 +60,7 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
         return Outlook()
     lines = tuple(_ways(request, texts))
     if texts.fresh is None:
-        nothing = texts.calibration is None and settings.release is None
-        parent = "" if "parent" in closed_ways(request, texts) else WITH_PARENT
-        words = NO_VERDICT.format(command=unseen_command(texts.dataset), parent=parent)
-        return Outlook(lines, f"{texts.dataset.name}: {words}" if nothing else None)
+        return Outlook(lines, _nothing_to_compare(request, texts))
     blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
     # the same question that the verdict asks later, so that no audit begins that it would leave open
     by_form = not same_form and (settings.parent is not None or texts_differ(blind))
@@ -79,6 +76,13 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
 
 
+def _nothing_to_compare(request: "RequestedAudit", texts: AuditedTexts) -> str | None:
+    if texts.calibration is not None or request.settings.release is not None:
+        return None
+    parent = "" if "parent" in closed_ways(request, texts) else WITH_PARENT
+    return f"{texts.dataset.name}: {NO_VERDICT.format(command=unseen_command(texts.dataset), parent=parent)}"
+
+
 def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draws: Draws) -> BlindBaseline:
     """Return how well the texts alone tell a benchmark from unseen text."""
     both = [*benchmark, *unseen]
@@ -90,11 +94,10 @@ def closed_ways(request: "RequestedAudit", texts: AuditedTexts) -> tuple[str, ..
     settings, is_gray = request.settings, request.selection.access != "black"
     from_file = texts.calibration is not None
     has_unseen = from_file or texts.fresh is not None
+    # a residual needs token probabilities of texts, and is for text of another form without weights
+    has_residual = is_gray and not from_file and not request.same_form and settings.weights == "none"
     closed = {
-        # a residual needs token probabilities of texts, and is for text of another form without weights
-        "parent": (
-            settings.parent is not None or not is_gray or from_file or request.same_form or settings.weights != "none"
-        ),
+        "parent": settings.parent is not None or not has_residual,
         "control": settings.parent is not None or settings.control not in (None, "none") or from_file,
         "same form": request.same_form,
         "unseen": has_unseen,

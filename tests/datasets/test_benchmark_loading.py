@@ -30,6 +30,18 @@ def test_a_folder_with_shards_of_several_splits_says_which_were_taken(jsonl):
     assert not test.notes
 
 
+def test_a_table_in_shards_of_several_splits_says_which_were_taken_and_gives_one(jsonl):
+    root = jsonl([{"id": "a", "text": "x = 1"}], "own/data/train-0000.jsonl").parents[1]
+    jsonl([{"id": "b", "text": "y = 2"}], "own/data/test-0000.jsonl")
+    (root / "README.md").write_text("---\nconfigs: []\n---\n", "utf-8")
+    both, first, test = (load(root, **how) for how in ({}, {"limit": 1}, {"split": "test"}))
+    for dataset in (both, first):
+        assert "splits train, test, and all were taken; --split takes one" in dataset.notes[0]
+    assert [sample.id for sample in both.samples] == ["b", "a"]
+    assert [sample.id for sample in test.samples] == ["b"]
+    assert not test.notes
+
+
 def test_a_partial_file_is_as_good_as_a_whole_one(jsonl):
     assert len(load("humaneval", data=jsonl([ROW]))) == 1
 

@@ -144,6 +144,29 @@ def test_progress_is_towards_enough_projects_and_few_packages_are_fetched_ahead(
     assert len(list((tmp_path / "cache" / "packages").glob("*.whl"))) <= DOWNLOADS + 1
 
 
+def test_a_day_in_the_future_is_refused():
+    with pytest.raises(DataError, match="not in the future"):
+        assay.build_unseen("package", released="9999-01-01")
+    with pytest.raises(DataError, match="not in the future"):
+        automatic_unseen("auto:9999-01-01", "model", Dataset.of("p", [Sample("1", "x = 1")], source="p"), download=True)
+
+
+def test_an_interruption_is_answered_at_once_and_begins_no_further_download(shop, monkeypatch, capsys):
+    begun, fetched = [], packages.PackageFolder.fetched
+
+    def interrupted(folder, requirement):
+        begun.append(requirement.name)
+        if requirement.name == "package0":
+            raise KeyboardInterrupt
+        return fetched(folder, requirement)
+
+    monkeypatch.setattr(packages.PackageFolder, "fetched", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(*(f"package{number}" for number in range(2 * DOWNLOADS)))
+    assert capsys.readouterr().err.count("interrupted: downloads that run") == 1
+    assert len(begun) <= DOWNLOADS
+
+
 @pytest.mark.slow
 def test_reading_stops_when_there_are_enough_projects(shop):
     for number, name in enumerate(("first", "second", "third", "fourth")):
@@ -214,6 +237,8 @@ def test_unseen_text_of_our_list_is_downloaded_with_leave_and_kept(shop, dated, 
     java = Dataset.of("j", [Sample("1", "int f() { return 1; }", "java")], source="j")
     with pytest.raises(DataError, match="the list has packages in Python, and j has no Python"):
         automatic_unseen("auto:2025-08-01", "model", java, download=True)
+    with pytest.raises(DataError, match="auto: the list has packages in Python, and j has no Python"):
+        build("auto", like=java)
     with pytest.raises(DataError, match="expected a day as YYYY-MM-DD"):
         automatic_unseen("auto:soon", "model", benchmark, download=True)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import date
-from operator import attrgetter
 from pathlib import Path
 
 from assay.datasets import MOST_UNSEEN, DataSelection, Dataset, Texts, dataset_of
 from assay.errors import DataError
+from assay.leakage import may_be_python
 from assay.models import combined, default_cache_path
 from assay.progress import inform
 from assay.settings import day_named
@@ -71,10 +71,16 @@ def build_unseen(
         raise DataError(f"after {period.after} and before {period.before}: no day is both")
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
-    request = UnseenRequest(unit, period, day_named(released, "released"), most=most, seed=seed)
+    published = day_named(released, "released")
+    _check_past("released", published)
+    request = UnseenRequest(unit, period, published, most=most, seed=seed)
     form = None
     if like is not None:
         form = dataset_of(like)
+        for note in form.notes:
+            inform(note)
+        if AUTO in corpora:
+            _check_language(AUTO, form)
     result = build_unseen_set(
         list(map(str, corpora)),
         request,
@@ -98,17 +104,16 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         parent: the audit has a parent model.
 
     Raises:
-        DataError: there is no day, or the text is not kept and nothing may be downloaded.
+        DataError: there is no day, the benchmark has no Python, or the text is not kept and nothing may be downloaded.
     """
     day = choice.partition(":")[2]
     if not day and model.startswith("builtin:"):
         day = BUILTIN_DAY
     if not day:
         raise DataError(f"--unseen {choice}: expected auto:YYYY-MM-DD, with the day of the model's release")
-    # samples that name no language may be Python
-    if {"python", None}.isdisjoint(map(attrgetter("language"), benchmark.samples)):
-        raise DataError(f"--unseen {choice}: the list has packages in Python, and {benchmark.name} has no Python")
+    _check_language(f"--unseen {choice}", benchmark)
     after = day_named(day, "--unseen auto:")
+    _check_past("--unseen auto:", after)
     # the list of packages is part of the name, so that a newer list is read again
     name = combined([benchmark.digest, str(after), LATER_PACKAGES.read_text("utf-8")])[:16]
     kept = default_cache_path().parent / "unseen" / f"auto-{name}.jsonl"
@@ -124,6 +129,21 @@ def automatic_unseen(choice: str, model: str, benchmark: Dataset, *, download: b
         kept.parent.mkdir(parents=True, exist_ok=True)
         build_unseen(AUTO, like=benchmark, after=after, download=True, groups=ENOUGH_PROJECTS, out=kept)
     return dataset_of(kept, DataSelection(repeated="number"))
+
+
+def _check_past(name: str, day: date | None) -> None:
+    # no text is of such a day, so every one would be dated wrongly
+    if day is not None and day > date.today():  # noqa: DTZ011  the day of the user's calendar
+        raise DataError(f"{name} {day}: expected a day that is not in the future")
+
+
+def _check_language(choice: str, benchmark: Dataset) -> None:
+    # said before minutes are spent on packages that hold no such function
+    if not may_be_python(benchmark):
+        raise DataError(
+            f"{choice}: the list has packages in Python, and {benchmark.name} has no Python; expected repositories or "
+            "archives in its language"
+        )
 
 
 def undated_packages(packages: str | Sequence[str], after: date | str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """From the name of a benchmark or the path of a table to a `Dataset`."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain, islice, starmap, tee
@@ -14,14 +13,23 @@ from assay.datasets.families.selection import Selection
 from assay.datasets.harnesses import HARNESSES, harness_rows
 from assay.datasets.hub import LOCAL_COPY, HubPart, hub_is_installed, hub_rows
 from assay.datasets.selection import DataSelection
-from assay.datasets.sources import Note, SourceRow, UnreadRow, data_files, read_rows, require_exists
+from assay.datasets.sources import (
+    Note,
+    SourceRow,
+    UnreadRow,
+    data_files,
+    names_split,
+    read_rows,
+    require_exists,
+    splits_named,
+    with_split,
+)
 from assay.errors import DataError, MissingExtra, install_command
 from assay.languages import language_named
 from assay.types import Sample
 
 # Rows of a benchmark from its official files or folders, or from the hub.
 
-_SPLITS = ("train", "test", "validation")
 _SHORT = {"javascript": "js"}  # as the official files spell it
 
 
@@ -33,7 +41,7 @@ def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note
     """
     require_exists(path)
     if path.is_file():
-        yield from _with_split(read_rows(path, note), path.name, selection)
+        yield from with_split(read_rows(path, note), path.name, selection.split)
         return
     if info.folders:
         seen = False
@@ -46,11 +54,15 @@ def local_rows(info: BenchmarkInfo, selection: Selection, path: Path, note: Note
     if not files:
         raise DataError(f"{path}: no file of {info.title} in this folder; expected {expected_files(info, selection)}")
     names = {file: file.relative_to(path).as_posix() for file in files}
-    splits = [split for split in _SPLITS if any(map(partial(_names_split, split=split), names.values()))]
-    if selection.split is None and len(splits) > 1:
-        note(f"{path} has files of the splits {', '.join(splits)}, and all were taken; --split takes one")
+    if selection.split is None:
+        _note_splits(path, splits_named(names.values()), note)
     for file, name in names.items():
-        yield from _with_split(read_rows(file, note), name, selection)
+        yield from with_split(read_rows(file, note), name, selection.split)
+
+
+def _note_splits(path: Path, splits: Sequence[str], note: Note) -> None:
+    if len(splits) > 1:
+        note(f"{path} has files of the splits {', '.join(splits)}, and all were taken; --split takes one")
 
 
 def rows_from_hub(info: BenchmarkInfo, selection: Selection) -> Iterator[SourceRow]:
@@ -93,7 +105,7 @@ def official_files(info: BenchmarkInfo, selection: Selection, folder: Path) -> l
             break
     # without a file of that split, the column may tell: the rows are filtered later
     split = selection.split
-    return [file for file in files if split and _names_split(names[file], split)] or files
+    return [file for file in files if split and names_split(names[file], split)] or files
 
 
 def _patterns(info: BenchmarkInfo, selection: Selection) -> tuple[str, ...]:
@@ -102,22 +114,6 @@ def _patterns(info: BenchmarkInfo, selection: Selection) -> tuple[str, ...]:
     language = selection.language or "*"
     patterns = info.subset_files.get(subset, info.files)
     return tuple(pattern.format(subset=subset, language=_SHORT.get(language, language)) for pattern in patterns)
-
-
-def _names_split(path: str, split: str) -> bool:
-    """Return True if a path names a split, as "data/test-00000-of-00001.parquet" does."""
-    return re.search(rf"(^|[/_.-]){re.escape(split)}([/_.-]|$)", path) is not None
-
-
-def _with_split(rows: Iterable[SourceRow], path: str, selection: Selection) -> Iterator[SourceRow]:
-    """Yield rows with their split if the path names it."""
-    candidates = filter(None, (selection.split, *_SPLITS))
-    split = next((name for name in candidates if _names_split(path, name)), None)
-    for row in rows:
-        # the row's own split is better evidence than the name of its file
-        if split and not row.get("split") and not isinstance(row, UnreadRow):
-            row["split"] = split
-        yield row
 
 
 HUB = "hf:"
@@ -207,6 +203,12 @@ def _table(name: str, split: str | None, note: Note, *, streamed: bool) -> tuple
     rows = read_rows(path, note)
     if split:
         rows = _of_split(rows, split, str(path))
+    elif path.is_dir():
+        first = next(rows, None)
+        # files of data beside code are not read, and then no row is of a split
+        if first is not None and "split" in first:
+            _note_splits(path, splits_named(file.relative_to(path).as_posix() for file in data_files(path)), note)
+        rows = chain(filter(None, (first,)), rows)
     stem = path.resolve().name
     return rows, stem.split(".")[0] or stem, str(path)
 

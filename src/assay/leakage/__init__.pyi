@@ -45,6 +45,7 @@ from .settings import ReportSettings as ReportSettings
 from .statement import describe_statement as describe_statement
 from .texts import AuditedTexts as AuditedTexts
 from .texts import groups_of as groups_of
+from .texts import may_be_python as may_be_python
 from .unseen_test import FAMILIARITY as FAMILIARITY
 from .unseen_test import Compared as Compared
 from .unseen_test import UnseenTest as UnseenTest

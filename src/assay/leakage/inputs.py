@@ -43,6 +43,7 @@ class ComparisonData:
         control: model that never saw the benchmark, for the same audit; used with `unseen` alone.
         planting: power by doses that are planted in a copy of the model; None for none. Used with `unseen` alone.
         literature: methods of the literature for whole benchmarks; None for none.
+        closed: see `ScoreSummary`.
     """
 
     unseen: Sequence[Sample] = ()
@@ -54,6 +55,7 @@ class ComparisonData:
     control: Control | None = None
     planting: "Planting | None" = None
     literature: "Literature | None" = None
+    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,7 @@ def judged_score(name: str, compared: ComparedAudit, ranking: Ranking | None) ->
         release=evidence.release,
         same_form=inputs.comparison.same_form,
         level=inputs.decision.level,
+        closed=inputs.comparison.closed,
         notes=score_notes(name, measured.counts, ranking),
     )
 

@@ -10,11 +10,11 @@ from assay.evaluation import BlindBaseline
 from assay.ground_truth import trained_texts
 from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings, headline_of
 from assay.leakage.negative_control import Control
-from assay.leakage.outlook import Outlook, outlook_of
+from assay.leakage.outlook import Outlook, closed_ways, outlook_of
 from assay.leakage.settings import AuditSettings
 from assay.leakage.texts import AuditedTexts
 from assay.models import default_control, display_name, gguf_note
-from assay.progress import Phases
+from assay.progress import Phases, inform
 from assay.scores import ScoreRequest, dataset_requests, requests
 from assay.scoring import Opener, Plan, ScoreSelection, plan_scores
 
@@ -108,6 +108,9 @@ def check_texts(request: RequestedAudit, texts: AuditedTexts, *, shown: bool = T
     # where the audit goes on its caller prints the ways, once the run folder is claimed
     if outlook.foregone is not None and not request.settings.describe:
         if shown:
+            # no report follows that would have them
+            for note in texts.notes:
+                inform(note)
             outlook.report()
         raise NothingToCompare(outlook.foregone)
     return outlook
@@ -172,6 +175,7 @@ def open_audit(planned: PlannedAudit, *, state: Path | None = None, progress: Ph
             control=control,
             planting=_planting(planned, state=state, progress=progress),
             literature=_literature(planned, state=state, progress=progress),
+            closed=closed_ways(planned.request, texts),
         ),
         decision=DecisionSettings(
             primary=settings.primary,

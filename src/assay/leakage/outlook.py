@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from assay.evaluation import FEWEST_GROUPS, GROUPS_FOR_INTERVAL, BlindBaseline, blind_baseline
 from assay.leakage.form_test import LEAK, TESTED_SCORE, power
 from assay.leakage.inputs import DecisionSettings, Draws
-from assay.leakage.settings import AuditSettings
-from assay.leakage.texts import AuditedTexts, groups_of, naming_arguments, unseen_command
+from assay.leakage.texts import AuditedTexts, groups_of, may_be_python, naming_arguments, unseen_command
 from assay.leakage.verdict import texts_differ
 from assay.progress import inform
 from assay.reports import number_of, percent
@@ -22,14 +21,15 @@ WAYS = (
     ("a randomised release of the benchmark", "--release SECRET", "release"),
     ("the model that it was trained from, if older than the benchmark", "--parent MODEL", "parent"),
     ("tasks of the same form that were kept private", "--same-form DATA", "same form"),
-    ("other text that it has not seen", "--unseen DATA, or --unseen auto:DATE (its release) --download", "unseen"),
+    ("other text that it has not seen", "--unseen DATA{auto}", "unseen"),
 )
 """What settles the question, the surest first: in words, how it is given, and its name among what is given."""
+BY_LIST = ", or --unseen auto:DATE (its release) --download"
 NO_VERDICT = (
     "there will be no verdict, because there is no text to compare with that the model has certainly not seen: "
-    "expected --unseen DATA (`{command}` makes it), for a benchmark in a form of its own with --parent MODEL too, or "
-    "--describe to see the scores alone"
+    "expected --unseen DATA (`{command}` makes it), {parent}or --describe to see the scores alone"
 )
+WITH_PARENT = "for a benchmark in a form of its own with --parent MODEL too, "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,11 +58,9 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     # labels decide, so no other way is missing
     if texts.has_both_classes:
         return Outlook()
-    lines = tuple(_ways(texts, settings, same_form=same_form))
+    lines = tuple(_ways(request, texts))
     if texts.fresh is None:
-        nothing = texts.calibration is None and settings.release is None
-        words = NO_VERDICT.format(command=unseen_command(texts.dataset))
-        return Outlook(lines, f"{texts.dataset.name}: {words}" if nothing else None)
+        return Outlook(lines, _nothing_to_compare(request, texts))
     blind = compared_blindly(texts.dataset.samples, texts.unseen, DecisionSettings(seed=settings.seed).draws)
     # the same question that the verdict asks later, so that no audit begins that it would leave open
     by_form = not same_form and (settings.parent is not None or texts_differ(blind))
@@ -71,10 +69,18 @@ def outlook_of(request: "RequestedAudit", texts: AuditedTexts) -> Outlook:
     if settings.release is not None:  # its test needs no unseen text
         return Outlook(lines, blind=blind)
     foregone = _too_few_groups(texts, by_form=by_form)
-    # said in place of the number of groups, as more of them would not decide either
-    if by_form and settings.parent is None and not _has_other_test(request):
-        foregone = _form_undecided(texts, blind)
+    # said in place of the groups of unseen text, as more would not decide; with few tasks no parent would either
+    enough = texts.groups >= GROUPS_FOR_INTERVAL
+    if by_form and enough and settings.parent is None and not _has_other_test(request):
+        foregone = _form_undecided(request, texts, blind)
     return Outlook(lines, foregone and f"{texts.dataset.name}: {foregone}", blind)
+
+
+def _nothing_to_compare(request: "RequestedAudit", texts: AuditedTexts) -> str | None:
+    if texts.calibration is not None or request.settings.release is not None:
+        return None
+    parent = "" if "parent" in closed_ways(request, texts) else WITH_PARENT
+    return f"{texts.dataset.name}: {NO_VERDICT.format(command=unseen_command(texts.dataset), parent=parent)}"
 
 
 def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draws: Draws) -> BlindBaseline:
@@ -83,17 +89,41 @@ def compared_blindly(benchmark: Sequence[Sample], unseen: Sequence[Sample], draw
     return blind_baseline(texts_of(both), [True] * len(benchmark) + [False] * len(unseen), groups_of(both), **draws)
 
 
-def _ways(texts: AuditedTexts, settings: AuditSettings, *, same_form: bool) -> Iterator[str]:
+def closed_ways(request: "RequestedAudit", texts: AuditedTexts) -> tuple[str, ...]:
+    """Return the names of the ways to decide that an audit has taken already, or that it cannot take."""
+    settings, is_gray = request.settings, request.selection.access != "black"
+    from_file = texts.calibration is not None
+    has_unseen = from_file or texts.fresh is not None
+    # a residual needs token probabilities of texts, and is for text of another form without weights
+    has_residual = is_gray and not from_file and not request.same_form and settings.weights == "none"
+    closed = {
+        "parent": settings.parent is not None or not has_residual,
+        "control": settings.parent is not None or settings.control not in (None, "none") or from_file,
+        "same form": request.same_form,
+        "unseen": has_unseen,
+        "auto": has_unseen or not may_be_python(texts.dataset),
+        "gray": is_gray,
+        "declared score": settings.primary is None,
+    }
+    return tuple(name for name, is_closed in closed.items() if is_closed)
+
+
+def _ways(request: "RequestedAudit", texts: AuditedTexts) -> Iterator[str]:
     yield f"what would settle whether {texts.dataset.name} was trained on, the surest first:"
-    present = {
+    settings, closed, auto = request.settings, closed_ways(request, texts), ""
+    followed = {
         "release": settings.release is not None,
         "parent": settings.parent is not None,
-        "same form": same_form,
-        "unseen": not same_form and (texts.fresh or texts.calibration) is not None,
+        "same form": request.same_form,
+        "unseen": "unseen" in closed and not request.same_form,
     }
+    if may_be_python(texts.dataset):
+        auto = BY_LIST
     looked_for = "=".join(naming_arguments(texts.dataset))
     for words, how, name in WAYS:
-        yield f"- {words}: {how.format(looked_for=looked_for)}{' (given)' * present.get(name, False)}"
+        is_given = followed.get(name, False)
+        if is_given or name not in closed:
+            yield f"- {words}: {how.format(looked_for=looked_for, auto=auto)}{' (given)' * is_given}"
 
 
 def _power(texts: AuditedTexts) -> str:
@@ -114,11 +144,18 @@ def _has_other_test(request: "RequestedAudit") -> bool:
     return request.score != TESTED_SCORE and request.selection.access != "black"
 
 
-def _form_undecided(texts: AuditedTexts, blind: BlindBaseline) -> str:
+def _form_undecided(request: "RequestedAudit", texts: AuditedTexts, blind: BlindBaseline) -> str:
     shown = "nothing shows that the texts are alike"
     if blind.ranking is not None:
         pairs = percent(blind.ranking.auroc.value)
         shown = f"the texts alone tell the benchmark from the unseen text (in {pairs} of pairs; half is chance)"
+    # a residual is of token probabilities, and so is its power
+    if request.selection.access == "black":
+        return (
+            f"no leak could be ruled out: {shown}, and for generated text no second model takes that difference off. "
+            "Expected --same-form DATA, --access gray with --parent MODEL, or --describe, which looks for a leak all "
+            "the same"
+        )
     # an error between groups takes two of them
     groups = max(2, texts.unseen_groups)
     small, whole = (percent(power(groups, share, parent=False)) for share in (LEAK, 1.0))

@@ -1,12 +1,12 @@
 """The words of every verdict, and of every reason why there is none: `reasons.toml`, one row each."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from assay.evaluation import GROUPS_FOR_INTERVAL, SIGNIFICANCE
-from assay.leakage.form_test import LEAST_SUPPORTED, groups_needed
+from assay.leakage.form_test import LEAST_SUPPORTED, TESTED_SCORE, groups_needed
 from assay.leakage.results import NegativeControl, ScoreSummary
 from assay.reports import number_of
 from assay.types import Undecided, Verdict
@@ -42,8 +42,9 @@ class OpenReason:
     Attributes:
         name: of the category.
         because: the reason, a sentence of at most twenty words without a number.
-        next_step: what would decide it, for the user.
+        next_step: what would decide it, for the user; "" where `ways` do.
         decides: the same as a noun, before "would decide it".
+        ways: names of `WAYS` that would decide it, of which an audit may have taken some.
         case: a name of `CASES` in which the row holds.
         meaning: in the manual; "" for a case that the manual does not set apart.
         advice: in the manual.
@@ -51,8 +52,9 @@ class OpenReason:
 
     name: str
     because: str
-    next_step: str
-    decides: str
+    next_step: str = ""
+    decides: str = ""
+    ways: Sequence[str] = ()
     case: str = "any"
     meaning: str = ""
     advice: str = ""
@@ -90,6 +92,8 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
     "any": lambda _: True,
     "nothing scored": lambda summary: not summary.scored,
     "labels": lambda summary: summary.ranking is not None,
+    "primary": lambda summary: "declared score" not in summary.closed,
+    "ties of token probabilities": lambda summary: _is_tied(summary) and "gray" in summary.closed,
     "ties": _is_tied,
     "few samples": _has_few_samples,
     "same form": lambda summary: summary.same_form,
@@ -101,6 +105,7 @@ CASES: Mapping[str, Callable[[ScoreSummary], bool]] = {
 }
 WORDS = tomllib.loads(files("assay.leakage").joinpath("reasons.toml").read_text("utf-8"))
 VERDICTS: Mapping[Verdict, VerdictWords] = {Verdict(row["name"]): VerdictWords(**row) for row in WORDS["verdict"]}
+WAYS: Mapping[str, Mapping[str, str]] = {row["name"]: row for row in WORDS["way"]}
 REASONS = tuple(OpenReason(**row) for row in WORDS["reason"])
 
 
@@ -113,16 +118,29 @@ def open_reason(category: Undecided, summary: ScoreSummary) -> OpenReason:
 def deciding_step(category: Undecided, summary: ScoreSummary) -> OpenReason:
     """Return the words for what would decide an open case: as of its reason, unless more text of that kind cannot."""
     row, form = open_reason(category, summary), summary.form
-    if form is None:
-        return row
-    if category is Undecided.TOO_FEW:
+    if form is not None and category is Undecided.TOO_FEW:
         needed, present = groups_needed(parent=form.is_parent), form.residual.estimate.groups[1]
         # with enough groups already it is not their number that keeps the case open
         if needed is not None and needed > present:
             projects = number_of(needed - present, "more project")
             return replace(row, next_step=f"give unseen text of {projects}.", decides=f"unseen text of {projects}")
         row = open_reason(Undecided.FORM, summary)
-    if form.is_parent:  # no advice that was followed
-        row = replace(row, next_step=row.next_step.replace("--parent MODEL, or ", ""))
-        row = replace(row, decides=row.decides.replace("a parent model, or ", "").rstrip(","))
-    return row
+    if not row.ways:
+        return row
+    steps, nouns = [], []
+    for name in row.ways:
+        if not _is_closed(name, summary):
+            steps.append(WAYS[name]["step"])
+            nouns.append(WAYS[name]["decides"])
+    decides = ", or ".join(dict.fromkeys(nouns))
+    # it goes on inside a sentence
+    if ", or " in decides:
+        decides += ","
+    return replace(row, next_step=f"give {', or '.join(steps)}.", decides=decides)
+
+
+def _is_closed(way: str, summary: ScoreSummary) -> bool:
+    """Return True if a way was taken already, or cannot decide by this score."""
+    if way == "parent" and (summary.score != TESTED_SCORE or (summary.form is not None and summary.form.is_parent)):
+        return True
+    return way in summary.closed

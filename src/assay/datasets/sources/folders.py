@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from assay.datasets.sources.files import file_rows
-from assay.datasets.sources.json_text import SourceRow
+from assay.datasets.sources.json_text import SourceRow, UnreadRow
 from assay.datasets.sources.stream import opened, unpacked_name, walk
 from assay.datasets.sources.text import Note, decoded, is_binary
 from assay.errors import DataError
@@ -16,6 +16,7 @@ VERSION_CONTROL = frozenset({".git", ".hg", ".svn", "__pycache__"})
 LARGEST_CODE_FILE = 2**20
 """Bytes above which a code file is left out: generated tables and bundles, not written code."""
 
+SPLITS = ("train", "test", "validation")
 _DATA_NAME = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet|arrow)$", re.IGNORECASE)
 # JSON that the datasets package writes beside its data: it describes rows and holds none
 _TABLES_OF_CONTENTS = frozenset({"state.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
@@ -29,6 +30,28 @@ def data_files(folder: Path) -> list[Path]:
         for path in walk(folder, skip=VERSION_CONTROL)
         if _DATA_NAME.search(unpacked_name(path)) and path.name not in _TABLES_OF_CONTENTS
     ]
+
+
+def splits_named(paths: Iterable[str]) -> list[str]:
+    """Return the splits that paths name."""
+    joined = "\n".join(paths)
+    return [split for split in SPLITS if names_split(joined, split)]
+
+
+def names_split(path: str, split: str) -> bool:
+    """Return True if a path names a split, as "data/test-00000-of-00001.parquet" does."""
+    return re.search(rf"(^|[/_.-]){re.escape(split)}([/_.-]|$)", path, re.MULTILINE) is not None
+
+
+def with_split(rows: Iterable[SourceRow], path: str, preferred: str | None = None) -> Iterator[SourceRow]:
+    """Yield rows with their split if the path names it: the preferred one, or one of `SPLITS`."""
+    candidates = filter(None, (preferred, *SPLITS))
+    split = next((name for name in candidates if names_split(path, name)), None)
+    for row in rows:
+        # the row's own split is better evidence than the name of its file
+        if split and not row.get("split") and not isinstance(row, UnreadRow):
+            row["split"] = split
+        yield row
 
 
 def folder_rows(folder: Path, note: Note) -> Iterator[SourceRow]:
@@ -46,8 +69,13 @@ def folder_rows(folder: Path, note: Note) -> Iterator[SourceRow]:
             note(f"{folder.name}: {others} file{'s' * (others > 1)} of no known programming language left out")
         yield from _texts(folder, code, note)
     elif data := data_files(folder):
-        for path in data:
-            yield from file_rows(path, note)
+        names = [path.relative_to(folder).as_posix() for path in data]
+        has_splits = len(splits_named(names)) > 1
+        for path, name in zip(data, names, strict=True):
+            rows = file_rows(path, note)
+            if has_splits:
+                rows = with_split(rows, name)
+            yield from rows
     elif prose := [path for path in paths if path.suffix.lower() in _PROSE]:
         yield from _texts(folder, prose, note)
     else:

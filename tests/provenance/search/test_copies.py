@@ -47,5 +47,7 @@ def test_a_copy_that_takes_the_name_of_a_helper_is_one_and_a_helper_on_both_side
     with CodeIndex.create(tmp_path / "index") as index:
         index.add([Document(text, "javascript", "file", None, (Origin("gnu", "a.js", licence="GPL-3.0-only"),))])
         index.commit()
-        traced = trace_file(SourceText("b.js", f"function _extends{BODY}\nexport const after = 2;\n", "javascript"), index)
+        traced = trace_file(
+            SourceText("b.js", f"function _extends{BODY}\nexport const after = 2;\n", "javascript"), index
+        )
     assert any(finding.is_copy for finding in traced.findings) is is_copy

@@ -90,7 +90,7 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
 def weights_beside(
     text: str, query: Fingerprints, weights: Float64Array, *, document_text: str, document: Fingerprints
 ) -> Float64Array:
-    """Return the weights of a query's fingerprints as evidence of one document: what a compiler wrote into both has none.
+    """Return the weights of a query's fingerprints beside one document: what a compiler wrote into both has none.
 
     Args:
         text: of the query.

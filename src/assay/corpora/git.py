@@ -241,7 +241,7 @@ def is_repository(path: Path) -> bool:
     )
 
 
-class DamagedRepository(DataError):
+class DamagedRepositoryError(DataError):
     """What git has stored of a repository is damaged or incomplete; its files may be there all the same."""
 
 
@@ -252,7 +252,7 @@ def repository_damage(path: Path) -> str:
             git_output(path, "rev-list", "--count", "HEAD")
             for _ in tree_files(path, "HEAD"):
                 pass
-    except DamagedRepository as damage:
+    except DamagedRepositoryError as damage:
         return str(damage)
     return ""
 
@@ -626,5 +626,5 @@ def _fault(repository: Path, printed: bytes, *, slow: bool = False) -> DataError
             "it belongs to another user; git config --global --add safe.directory allows it, --as folder does without"
         )
     # what git says in its own words is about what it has stored
-    kind = DamagedRepository if reason == stated else DataError
+    kind = DamagedRepositoryError if reason == stated else DataError
     return kind(f"{repository}: git cannot read it: {reason}")

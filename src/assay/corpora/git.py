@@ -242,7 +242,7 @@ def is_repository(path: Path) -> bool:
 
 
 class DamagedRepositoryError(DataError):
-    """What git has stored of a repository is damaged or incomplete; its files may be there all the same."""
+    """A repository that git cannot read, damaged or incomplete; its files may be there all the same."""
 
 
 def repository_damage(path: Path) -> str:

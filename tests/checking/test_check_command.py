@@ -1,5 +1,6 @@
 """`assay check`: a change is judged by the rules of the commit that it is merged into."""
 
+import base64
 import html
 import io
 import json
@@ -255,6 +256,19 @@ PLACES = {
     "no suffix": {"run": f"#!/usr/bin/env python3\n{COPIED}"},
     "value": {"a.json": json.dumps({"code": COPIED})},
     "patch": {"a.patch": "--- a\n+++ b\n@@ -1,0 +1,8 @@\n" + textwrap.indent(COPIED, "+", lambda _: True)},
+    "patch that takes it away": {
+        "a.diff": "--- a\n+++ b\n@@ -1,8 +0,0 @@\n" + textwrap.indent(COPIED, "-", lambda _: True)
+    },
+    "template that begins like JSON": {"a.j2": f"{{% raw %}}\n{COPIED}{{% endraw %}}\n"},
+    "table of TOML, which begins like JSON": {"a.toml": f'[table]\ncode = """\n{COPIED}"""\n'},
+    "key": {"a.json": json.dumps({COPIED: 1})},
+    "quoted string": {"a.yaml": f"code: {json.dumps(COPIED)}\n"},
+    "quoted string cut off": {"a.yaml": f"code: {json.dumps(COPIED)[:-1]}\n"},
+    "quoted string with an escape that JSON lacks": {"a.yaml": f'code: {json.dumps(COPIED)[:-1]}\\x20"\n'},
+    "quoted lines": {"a.po": "".join(f"{json.dumps(line)}\n" for line in COPIED.splitlines(keepends=True))},
+    "base64": {"a.txt": base64.encodebytes(COPIED.encode()).decode()},
+    "base64 in a source": {"a.py": f'{OWN}CODE = "{base64.urlsafe_b64encode(COPIED.encode()).decode()}"\n'},
+    "attachment": {"a.ipynb": notebook("x = 1").replace("code", base64.b64encode(COPIED.encode()).decode())},
     "archive": {"a.zip": zipped(**{"b/c.py": COPIED})},
     "wheel inside an archive": {"a.zip": zipped(**{"b.whl": zipped(**{"c.py": COPIED})})},
     "image that goes on as a text": {"a.gif": b"GIF89a\0\0\1;\n" + COPIED.encode()},

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -14,12 +15,15 @@ from rich.console import Console
 from assay import progress
 from assay.api import indexing
 from assay.corpora import CorpusSettings
+from assay.corpora.git import GitRepository
 from assay.corpora.open import open_sources
 from assay.corpora.size import FileCount
 from assay.errors import DataError
 from assay.provenance import CodeIndex
 from assay.provenance.index.building import BuildCounts, SourceProgress, build
 from assay.provenance.index.reading import IndexSettings
+from support.commands import run_assay
+from support.dated_repository import DatedRepository
 
 
 @pytest.fixture
@@ -205,3 +209,36 @@ def test_what_cannot_be_is_one_line(corpora):
         CorpusSettings(max_file_size="much")
     with pytest.raises(DataError, match="one name for 2 corpora"):
         open_sources([str(corpora / "a.py")] * 2, CorpusSettings(name="x"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda git: (git / "HEAD").write_text("nothing\n"),
+        lambda git: (git / "HEAD").unlink(),
+        lambda git: (git / "config").write_text("[core"),
+        lambda git: shutil.rmtree(git / "objects"),
+        lambda git: (git / "refs" / "heads" / "main").write_text(f"{'1' * 40}\n"),
+        lambda git: (shutil.rmtree(git), git.write_text("gitdir: /nowhere\n")),
+        lambda git: (shutil.rmtree(git), git.mkdir()),
+    ],
+    ids=["HEAD", "no HEAD", "settings", "no objects", "branch", "file that leads nowhere", "empty"],
+)
+def test_of_a_damaged_repository_the_files_are_read_and_a_note_says_what_is_not(tmp_path, damage):
+    repository = DatedRepository(tmp_path / "r")
+    repository.commit("2020-01-01", {"a.py": "x = 1\n"})
+    assert isinstance(open_sources([str(repository.path)])[0], GitRepository)
+    damage(repository.path / ".git")
+    (source,) = open_sources([str(repository.path)])
+    assert "a.py" in {file.path for file in source.files()}
+    assert source.note.endswith("without history and authors")
+    with pytest.raises(DataError, match="git cannot read it"):
+        list(open_sources([str(repository.path)], CorpusSettings(form="git"))[0].files())
+
+
+def test_a_build_says_that_the_history_of_a_damaged_repository_was_not_read(tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / ".git").write_text("gitdir: /nowhere\n")
+    (tmp_path / "r" / "a.py").write_text("def share(a, b):\n    return a.part(b) * 3\n")
+    finished = run_assay("index", "build", tmp_path / "r", "--index", tmp_path / "i", "--jobs", "1")
+    assert (finished.code, "without history and authors" in " ".join(finished.out.split())) == (0, True)

@@ -4,10 +4,11 @@ A view is the text of a file as it is judged. Its lines are those of the file wh
 its own there, so that the lines of a diff and of a finding mean the same.
 """
 
+import base64
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from textwrap import dedent
@@ -62,11 +63,56 @@ def view_of(path: str, text: str, language: str | None) -> TextView:
         language: by name or first line, or None.
     """
     if language is not None and language not in _TEMPLATES:
-        return TextView(text, language, tuple(_misnamed(text, language)))
-    if text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and (quoted := _quoted(text)):
-        return quoted
-    shown = _of_patch(text) if _HUNK.search(text) else _unescaped(text)
-    return TextView(shown, language, tuple(_blocks(path, shown)))
+        return _with_hidden(TextView(text, language, tuple(_misnamed(text, language))), _encoded(text))
+    if _is_json(text) and (quoted := _quoted(text)):
+        return _with_hidden(quoted, _encoded(text))
+    hidden = [*_encoded(text), *_escaped(text)]
+    if _HUNK.search(text):
+        shown, removed = _of_patch(text, "+"), CodeBlock(_of_patch(text, "-"), None, 1)
+        return _with_hidden(TextView(shown, language, (*_blocks(path, shown), removed)), hidden)
+    shown = _unescaped(text)
+    return _with_hidden(TextView(shown, language, tuple(_blocks(path, shown))), hidden)
+
+
+def _with_hidden(view: TextView, hidden: Iterable[str]) -> TextView:
+    """Return a view with further texts behind it, each a block: the file has no lines of their own for them."""
+    for text in hidden:
+        behind = view.text.count("\n") + 1
+        if view.behind:
+            behind += view.behind.count("\n") + 1
+        view = replace(
+            view,
+            blocks=(*view.blocks, CodeBlock(text, None, behind + 1)),
+            is_aligned=False,
+            behind="\n".join(filter(None, (view.behind, text))),
+        )
+    return view
+
+
+_BASE64 = re.compile(r"(?<![\w+/-])(?:[\w+/-]{60,}+(?:(?:\\n|\r?\n)[ \t]*+)?+)++(?:[\w+/-]*+={0,2})?+", re.ASCII)
+_LEAST_LINES = 4
+"""Line ends from which what a text encodes is code, and no key or name."""
+
+
+def _encoded(text: str) -> Iterator[str]:
+    """Yield the readable texts that are written in base64."""
+    for stretch in _BASE64.finditer(text):
+        digits = re.sub(r"\\n|\s|=", "", stretch[0]).translate(_OF_URLS)
+        try:
+            content = base64.b64decode(digits + "=" * (-len(digits) % 4)).decode()
+        except ValueError:  # other digits, or other content than text
+            continue
+        if content.count("\n") >= _LEAST_LINES and "\0" not in content:
+            yield content
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """Yield the content of the quoted strings of a text where some hold line ends, such as those of YAML or gettext."""
+    if "\\n" in text or "\\u000a" in text:
+        values = [_value(token["string"]) for token in _JSON.finditer(text) if token["string"]]
+        content = "".join(value if value.endswith("\n") else f"{value}\n" for value in values)
+        if any("\n" in value for value in values) and content.count("\n") >= _LEAST_LINES:
+            yield content
 
 
 _FENCE = re.compile(
@@ -98,6 +144,8 @@ _SERVER = re.compile(
     r"<%[@=!#-]*(?P<template>.*?)(?:-?%>|\Z)|<\?(?!xml)(?:php|=)?(?P<code>.*?)(?:\?>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _LANGUAGE = re.compile(r"\b(?:lang|type)\s*=\s*[\"']?(?:text/|application/)?(?:x-)?([\w+#-]+)", re.IGNORECASE)
+_OF_URLS = str.maketrans("-_", "+/")
+"""The two digits of base64 in addresses."""
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 
 _TEMPLATES = frozenset({"php"})
@@ -167,13 +215,13 @@ def _only(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join(pieces) + _NOT_A_LINE_END.sub(" ", text[end:])
 
 
-def _of_patch(text: str) -> str:
-    """Return the lines of a patch as they are after it, without the signs at their beginning."""
+def _of_patch(text: str, sign: str) -> str:
+    """Return the lines of a patch as they are after it, for "+", or were before it, without the signs before them."""
     lines, before = [], ""
     for line in text.splitlines(keepends=True):
         # the name of a file stands below the old one; an added line may begin with "++ " itself
-        is_name = line.startswith("+++ ") and before.startswith("--- ")
-        is_code = line[0] in "+ " and not is_name
+        is_name = line.startswith("--- ") or (line.startswith("+++ ") and before.startswith("--- "))
+        is_code = line[0] in f"{sign} " and not is_name
         lines.append(line[1:] if is_code else _NOT_A_LINE_END.sub("", line))
         before = line
     return "".join(lines)
@@ -189,7 +237,9 @@ def _unescaped(text: str) -> str:
     return shown
 
 
-_JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*")(?P<key>\s*:)?|[{}\[\]]')
+# a string that is not closed ends with its line: it may be cut off, and no place in it is tried again
+_JSON = re.compile(r'(?P<string>"(?:[^"\\\r\n]|\\.)*+(?:"|\\?(?=[\r\n]|\Z)))(?P<key>\s*:)?|[{}\[\]]')
+_BETWEEN = re.compile(r"(?:[\s,:\ufeff]++|[-+]?(?:\d[\d.eE+-]*+|NaN|Infinity)|true|false|null)*+")
 # notebooks of version 4, and of version 3
 _CELL = (("cells",), ("worksheets", "cells"))
 _OTHER_CELL = re.compile(
@@ -208,6 +258,11 @@ class _Cell:
     @property
     def is_code(self) -> bool:
         return self.kind == "code" and not (self.strings and _OTHER_CELL.match(self.strings[0][1]))
+
+
+def _is_json(text: str) -> bool:
+    """Return True if a text is JSON, lines of it, or cut off: a page, a table of TOML or a template begin alike."""
+    return text.lstrip("\ufeff \t\r\n")[:1] in {"{", "["} and bool(_BETWEEN.fullmatch(_JSON.sub(" ", text)))
 
 
 def _quoted(text: str) -> TextView | None:
@@ -281,6 +336,9 @@ def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:
                 stack.pop()
         elif token["key"]:
             stack[-1] = (stack[-1][0], _value(token["string"]))
+            # a key of several lines is no name
+            if "\n" in stack[-1][1]:
+                yield ("",), stack[-1][0], token.start(), stack[-1][1]
         else:
             keys = tuple(key for _, key in stack if key)
             # a string at the top has no key, and readers look at the last one
@@ -289,8 +347,13 @@ def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:
 
 def _value(quoted: str) -> str:
     if "\\" not in quoted:
-        return quoted[1:-1]
+        return quoted.strip('"')
+    closed = quoted if len(quoted) > 1 and quoted.endswith('"') else f'{quoted}"'
     try:
-        return str(json.loads(quoted, strict=False))
-    except ValueError:
-        return quoted[1:-1]
+        return str(json.loads(closed, strict=False))
+    except ValueError:  # an escape of another language
+        return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), closed[1:-1])
+
+
+_ESCAPE = re.compile(r"\\(.)")
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}

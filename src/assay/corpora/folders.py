@@ -32,6 +32,7 @@ class Folder:
         honour_ignore: skip files that .gitignore files on the way down exclude.
         exclude: patterns as in .gitignore; a folder that matches is not entered.
         largest: bytes of a member of an archive in the folder.
+        note: what a reader should know of it.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class Folder:
     honour_ignore: bool = True
     exclude: tuple[str, ...] = ()
     largest: int = LARGEST_METADATA
+    note: str = ""
     stamp: str | None = field(default=None, init=False)
     whole: bool = field(default=True, init=False)
     indivisible: bool = field(default=False, init=False)

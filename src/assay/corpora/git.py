@@ -241,6 +241,22 @@ def is_repository(path: Path) -> bool:
     )
 
 
+class DamagedRepositoryError(DataError):
+    """A repository that git cannot read, damaged or incomplete; its files may be there all the same."""
+
+
+def repository_damage(path: Path) -> str:
+    """Return the reason why git cannot read the files and commits at HEAD of a repository; "" where it can."""
+    try:
+        if git_output(path, "rev-list", "--max-count=1", "--all").strip():
+            git_output(path, "rev-list", "--count", "HEAD")
+            for _ in tree_files(path, "HEAD"):
+                pass
+    except DamagedRepositoryError as damage:
+        return str(damage)
+    return ""
+
+
 def enclosing_repository(path: Path) -> Path | None:
     """Return the root of the git repository that a file or folder is in; None outside of any."""
     resolved = path.resolve()
@@ -598,6 +614,7 @@ def _running(repository: Path, *arguments: str, seconds: float | None = None) ->
 def _fault(repository: Path, printed: bytes, *, slow: bool = False) -> DataError:
     lines = printed.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
     reason = next((line for line in lines if line.startswith("fatal: ")), lines[0]).removeprefix("fatal: ")
+    stated = reason
     if "out of memory" in reason.lower():
         reason = "it needs more memory than its size explains"
     if "promisor remote" in reason:
@@ -608,4 +625,6 @@ def _fault(repository: Path, printed: bytes, *, slow: bool = False) -> DataError
         reason = (
             "it belongs to another user; git config --global --add safe.directory allows it, --as folder does without"
         )
-    return DataError(f"{repository}: git cannot read it: {reason}")
+    # what git says in its own words is about what it has stored
+    kind = DamagedRepositoryError if reason == stated else DataError
+    return kind(f"{repository}: git cannot read it: {reason}")

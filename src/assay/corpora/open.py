@@ -10,7 +10,7 @@ from assay.corpora.archives import NAMED_ARCHIVE, Archive, is_archive
 from assay.corpora.entry import NEVER_ENTERED, CorpusSource
 from assay.corpora.filters import languages_named
 from assay.corpora.folders import Folder
-from assay.corpora.git import GitRepository, is_repository
+from assay.corpora.git import GitRepository, is_repository, repository_damage
 from assay.corpora.rows import ColumnNames, Stream, TableFile, is_table
 from assay.corpora.settings import CorpusForm, CorpusSettings, TableColumns
 from assay.datasets import require_exists, walk
@@ -88,7 +88,11 @@ def _form(path: Path) -> CorpusForm:
 
 
 def _opened(path: Path, name: str, settings: CorpusSettings, columns: ColumnNames) -> CorpusSource:
-    form = settings.form or _form(path)
+    form, note = settings.form or _form(path), ""
+    # of a damaged repository the files of its work tree are read, unless its commits were asked for
+    is_worktree = form == "git" and not settings.form and not settings.all_history and (path / ".git").exists()
+    if is_worktree and (damage := repository_damage(path)):
+        form, note = "folder", f"{damage}; its files were read from the disk, without history and authors"
     path = Path(os.path.realpath(path))
     if (form in {"folder", "git"}) != path.is_dir():
         raise DataError(f"{path}: a {'folder' if path.is_dir() else 'file'}, expected what can be read as {form}")
@@ -106,6 +110,7 @@ def _opened(path: Path, name: str, settings: CorpusSettings, columns: ColumnName
                 honour_ignore=not settings.no_ignore,
                 exclude=settings.exclude,
                 largest=settings.largest,
+                note=note,
             )
 
 

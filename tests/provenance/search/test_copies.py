@@ -2,6 +2,8 @@
 
 import pytest
 
+from assay.corpora import Document, Origin, SourceText
+from assay.provenance import CodeIndex, trace_file
 from assay.provenance.search.copies import _helpers
 
 OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
@@ -25,3 +27,27 @@ OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
 )
 def test_functions_that_compilers_write_into_a_file_are_left_out(helper):
     assert list(_helpers([*OWN, *helper, *OWN])) == [(4, 4 + len(helper))]
+
+
+BODY = """(left, right) {
+  const rows = new Map();
+  for (const [place, value] of left.entries()) {
+    const former = rows.get(value.shape) ?? right.fallback(place);
+    if (former.weight > value.weight && !former.locked) rows.set(value.shape, former.merge(value, place));
+    else rows.set(value.shape, right.choose(former, value).shifted(-place));
+  }
+  return [...rows.values()].filter((row) => row.parts.some((part) => part.size * 2 < right.limit));
+}
+"""
+
+
+@pytest.mark.parametrize(("source", "is_copy"), [("blend", True), ("_extends", False)])
+def test_a_copy_that_takes_the_name_of_a_helper_is_one_and_a_helper_on_both_sides_is_none(tmp_path, source, is_copy):
+    text = f"const before = 1;\n\nfunction {source}{BODY}"
+    with CodeIndex.create(tmp_path / "index") as index:
+        index.add([Document(text, "javascript", "file", None, (Origin("gnu", "a.js", licence="GPL-3.0-only"),))])
+        index.commit()
+        traced = trace_file(
+            SourceText("b.js", f"function _extends{BODY}\nexport const after = 2;\n", "javascript"), index
+        )
+    assert any(finding.is_copy for finding in traced.findings) is is_copy

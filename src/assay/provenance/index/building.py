@@ -150,6 +150,8 @@ class _Writer:
     def add(self, source: CorpusSource, readers: FileReaders) -> None:
         """Bring the index up to one source."""
         self._reached = SourceProgress(source.name, 0, None)
+        if note := getattr(source, "note", ""):
+            self.counts.notes[note] = 1
         seen = self.index.seen(source.name)
         state = _State.of(seen.pop(SOURCE_PATH, None))
         # + marks a history: the same repository at one commit is another kind of source

@@ -4,6 +4,7 @@ The weight is that of an inverse document frequency: 1 for a fingerprint of a si
 logarithm of the number of documents to 0 where a fingerprint is common, and 0 within a template. A fingerprint counts
 once in a stretch, so neither the layout of the code nor a table of equal rows changes what a stretch shows. Imports,
 lines of constants and the words of licences weigh nothing: a list of the elements of HTML is the same in every library.
+Nor does a helper that a compiler wrote into both texts.
 """
 
 import math
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.corpora import lines_of, without_imports
 from assay.provenance.index import Searchable
@@ -75,8 +77,6 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
     # a fingerprint begins in a line with code, so a line that is blank without imports is one of them
     lines = lines_of(without_imports(query.text))
     weighs = np.array(list(map(_weighs, lines)))
-    for start, stop in _helpers(lines):
-        weighs[start:stop] = False
     for form, prints in query.fingerprints.items():
         if isinstance(prints, Fingerprints):
             # a function is in an index twice, by itself and in its file
@@ -87,8 +87,37 @@ def rarities(query: SearchQuery, index: Searchable) -> Mapping[Form, Float64Arra
     return weights
 
 
+def weights_beside(
+    text: str, query: Fingerprints, weights: Float64Array, *, document_text: str, document: Fingerprints
+) -> Float64Array:
+    """Return the weights of a query's fingerprints beside one document: what a compiler wrote into both has none.
+
+    Args:
+        text: of the query.
+        query: its fingerprints.
+        weights: of them, [m]; see `rarities`.
+        document_text: of the document.
+        document: its fingerprints.
+    """
+    # on both sides: a copy that takes the name of a helper keeps its weight, as its source has another name
+    ours = _in_helpers(text)[query.lines - 1]
+    if not ours.any():
+        return weights
+    theirs = document.hashes[_in_helpers(document_text)[document.lines - 1]]
+    return np.where(ours & np.isin(query.hashes, theirs), 0.0, weights)
+
+
+def _in_helpers(text: str) -> NDArray[np.bool_]:
+    """Return True for each line of a function that compilers write, [lines]."""
+    lines = lines_of(text)
+    inside = np.zeros(len(lines), np.bool_)
+    for start, stop in _helpers(lines):
+        inside[start:stop] = True
+    return inside
+
+
 def _helpers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of functions that a compiler wrote, as ranges; each ends with a bracket at the margin."""
+    """Yield the lines of functions with the name of a helper, as ranges; each ends with a bracket at the margin."""
     stop = 0
     for start, line in enumerate(lines):
         if start >= stop and _HELPER.match(line):

@@ -28,7 +28,7 @@ from assay.provenance.search.candidates import (
     rates_of,
     similarity_of,
 )
-from assay.provenance.search.copies import copied_spans, least_evidence, rarities
+from assay.provenance.search.copies import copied_spans, least_evidence, rarities, weights_beside
 from assay.provenance.search.query import SearchQuery, read_query
 from assay.provenance.search.ranking import rank_by_fingerprints, rank_by_vector
 from assay.provenance.search.result import Trace
@@ -328,9 +328,12 @@ def _spans(
             alone = replace(query.profile, channels=(of_query.channel,))
             of_document = fingerprint(document.text, document.language, alone)[form]
             first_line = document.origins[0].first_line
-            if isinstance(of_document, Fingerprints) and (
-                stretches := spans(of_query, of_document, first_line=first_line, weights=weights[form])
-            ):
+            if not isinstance(of_document, Fingerprints):
+                continue
+            evidence = weights_beside(
+                query.text, of_query, weights[form], document_text=document.text, document=of_document
+            )
+            if stretches := spans(of_query, of_document, first_line=first_line, weights=evidence):
                 return stretches
     return ()
 

@@ -97,6 +97,8 @@ def test_ctrl_c_while_modules_are_imported_is_quiet():
 import os, signal, sys
 from assay.__main__ import main
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "assay.cli.app":

@@ -170,7 +170,7 @@ def test_the_characters_of_the_paper_do_not_survive_renaming_and_ours_do(trial):
 def test_a_trial_that_was_killed_goes_on_behind_its_last_cell(trial, space, monkeypatch):
     result, folder = trial
     (ranks,) = folder.glob("ranks-*.jsonl")
-    lines = ranks.read_text().splitlines()
+    lines = list(filter(None, ranks.read_text().splitlines()))
     assert len(lines) == len(SIZE.windows) * len(ALTERATIONS)
     ranks.write_text("\n".join(lines[:3]) + "\n" + lines[3][:40])
     requested = []

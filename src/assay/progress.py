@@ -218,8 +218,8 @@ class ProgressLines:
 
     def begin(self, description: str) -> None:
         """Name the part of the work that begins."""
+        # the time left goes on, until less is done than before
         self._description, self._reached = description, ""
-        self._left.reach(0.0)
 
     def report(self, reached: str, share: float = 0.0) -> None:
         """Take the state of the work, and print a line if the last one is old enough.

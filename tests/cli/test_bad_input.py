@@ -116,6 +116,9 @@ def test_a_wrong_option_is_refused(assay, texts, golden, arguments, words):
         (["--calibration", "texts.jsonl"], ["calibration"]),
         (["--unseen", "texts.jsonl", "--calibration", "c"], ["one of them"]),
         (["--unseen", "few.jsonl"], ["20"]),
+        (["--parent", "builtin:control"], ["--parent is for unseen text"]),
+        (["--control", "builtin:control", "--calibration", "c"], ["--control is for unseen text"]),
+        (["--weights", "length"], ["--weights is for unseen text"]),
     ],
 )
 def test_a_wrong_wish_of_an_audit_is_refused(assay, texts, golden, tmp_path, arguments, words):

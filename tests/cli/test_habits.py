@@ -403,6 +403,16 @@ class TestProgress:
         printed = [line.partition("min")[2] for line in capsys.readouterr().err.splitlines()]
         assert printed == ["", ", about 50 s left", "", ", about 40 s left"]  # of other work from 180 s on
 
+    def test_the_time_left_goes_on_where_the_next_part_is_of_the_same_work(self, capsys):
+        now = [0.0]
+        lines = ProgressLines("scoring", clock=lambda: now[0])
+        for seconds, share in ((0, 0.0), (30, 0.2), (60, 0.5)):
+            now[0] = float(seconds)
+            lines.begin(f"part at {share:.0%}")
+            lines.report(f"{share:.0%}", share)
+        printed = capsys.readouterr().err.splitlines()
+        assert printed[-1] == "assay: part at 50%: 50%, 60 s, about 50 s left"
+
     def test_the_time_left_is_corrected_smoothly(self):
         now = [0.0]
         left, printed = TimeLeft(lambda: now[0], " of each core"), []

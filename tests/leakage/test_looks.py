@@ -75,3 +75,22 @@ def test_a_clean_benchmark_is_scored_whole(inputs):
     result = audit_until_clear(replace(inputs, samples=fresh))
     assert result.decision.verdict not in (Verdict.CONTAMINATED, Verdict.FAMILIAR)
     assert (len(result.samples), result.left_out) == (120, 0)
+
+
+def test_progress_is_that_of_all_looks_and_begins_with_what_the_cache_lacks(inputs):
+    """Each look has the texts of those before it, and a run that goes on has those of the first run."""
+    fresh = tuple(replace(sample, text=text(int(sample.id[1:]) + 900)) for sample in inputs.samples)
+    model = inputs.plan.models["target"]
+    list(model.completed([sample.text for sample in fresh[:30]]))
+    texts = [sample.text for sample in (*fresh, *inputs.comparison.unseen)]
+    missing = len(model.missing(texts))
+    reports = []
+    audit_until_clear(replace(inputs, samples=fresh, progress=lambda *report: reports.append(report)))
+    done = [report[0] for report in reports]
+    assert 90 <= missing < len(texts)
+    assert {total for _, total in reports} == {missing}
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, missing)
+    reports.clear()
+    audit_until_clear(replace(inputs, samples=fresh, progress=lambda *report: reports.append(report)))
+    assert reports[-1] == (len(texts), len(texts))  # nothing is left to run: the parts are reported as they are

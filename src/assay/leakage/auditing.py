@@ -6,6 +6,7 @@ from dataclasses import replace
 from assay.errors import DataError
 from assay.leakage.audit_notes import notes_of
 from assay.leakage.contrasting import ALPHA, compare_scores
+from assay.leakage.cost import WholeWork
 from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings
 from assay.leakage.judging import JudgedAudit, judge_scores
 from assay.leakage.looks import in_turn, looks_at
@@ -77,6 +78,7 @@ def audit_inputs(inputs: AuditInputs) -> Audit:
 
 def audit_until_clear(inputs: AuditInputs) -> Audit:
     """Run an audit on a growing part of its texts, and end where the answer is clear, see `assay.leakage.looks`."""
+    inputs = replace(inputs, work=WholeWork.of(inputs))
     if not inputs.can_end_early:
         return audit_inputs(inputs)
     samples, fresh, seed = inputs.samples, inputs.comparison.unseen, inputs.decision.seed

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Self
 
 from assay.leakage.inputs import AuditInputs
 from assay.leakage.negative_control import Control
 from assay.leakage.texts import AuditedTexts
 from assay.models import CachedLogProbScorer
-from assay.progress import OF_EACH_CORE, WorkClock, inform, time_in_words
+from assay.progress import OF_EACH_CORE, ProgressReport, WorkClock, inform, time_in_words
 from assay.scores import SCORES_OF_BENCHMARK, SCORES_OF_UNSEEN, ModelRole
 from assay.scoring import Deterministic, Plan, pairs_to_run
 from assay.types import LogProbScorer, Sample, texts_of
@@ -60,6 +61,47 @@ def report_cost(inputs: AuditInputs, texts: AuditedTexts) -> None:
         characters = sum(map(len, chain.from_iterable(missing))) + typical * further
         seconds = characters * _seconds_a_character(target, missing[0], every)
         inform(f"time: about {time_in_words(seconds)}{OF_EACH_CORE}, at the speed of the first texts")
+
+
+@dataclass(slots=True)
+class WholeWork:
+    """Progress of an audit as a whole, over all looks and both models, so that one time is left and not one a part.
+
+    Attributes:
+        report: called with the passes that are done, and with all that the cache did not hold at the beginning.
+        passes: all of them.
+        done: those of the parts that have begun.
+    """
+
+    report: ProgressReport
+    passes: int
+    done: int = 0
+
+    @classmethod
+    def of(cls, inputs: AuditInputs) -> Self | None:
+        """Return the work of an audit; None where nobody asks, nothing is to be run, or it is not known beforehand."""
+        control, texts = inputs.comparison.control, (*inputs.samples, *inputs.comparison.unseen)
+        plans = [inputs.plan] if control is None else [inputs.plan, control.plan]
+        # rewritings and questions are only known when it is their turn
+        if inputs.progress is None or any(plan.variants or plan.derivations or plan.generator for plan in plans):
+            return None
+        passes = sum(_missing_passes(plan, texts) for plan in plans)
+        return cls(inputs.progress, passes) if passes else None
+
+    def part(self, plan: Plan, samples: Sequence[Sample]) -> ProgressReport:
+        """Begin a part; return what is called with its texts that are done, and with all of them."""
+        before, new = self.done, _missing_passes(plan, samples)
+        self.done += new
+
+        def report(done: int, total: int) -> None:
+            # what the cache holds comes first, and takes no time
+            self.report(before + max(0, done - (total - new)), self.passes)
+
+        return report
+
+
+def _missing_passes(plan: Plan, samples: Sequence[Sample]) -> int:
+    return sum(len(_missing(model, _texts_of(samples, plan, role))) for role, model in plan.models.items())
 
 
 def _needed(

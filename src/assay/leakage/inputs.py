@@ -15,6 +15,7 @@ from assay.scoring import Plan, Progress
 from assay.types import ReleaseEvidence, Sample
 
 if TYPE_CHECKING:
+    from assay.leakage.cost import WholeWork
     from assay.leakage.literature import Literature
     from assay.leakage.planting import Planting
 
@@ -117,6 +118,7 @@ class AuditInputs:
         labels: kind, name of the model and notes, for the report.
         progress: called after every batch.
         phase: called with the name of each part of the work before it begins.
+        work: the parts of the work as one; None where `progress` is called for each part.
     """
 
     samples: tuple[Sample, ...]
@@ -127,6 +129,7 @@ class AuditInputs:
     labels: AuditLabels
     progress: Progress | None = None
     phase: Callable[[str], None] | None = None
+    work: "WholeWork | None" = None
 
     @property
     def primary(self) -> str:
@@ -178,6 +181,10 @@ class AuditInputs:
     def with_release(self, release: ReleaseEvidence) -> Self:
         """Return the same with what the lot of a randomised release shows."""
         return replace(self, comparison=replace(self.comparison, release=release))
+
+    def progress_of(self, plan: Plan, texts: Sequence[Sample]) -> Progress | None:
+        """Return what is called after every batch of texts under a plan."""
+        return self.progress if self.work is None else self.work.part(plan, texts)
 
     def begin(self, part: str) -> None:
         """Name the part of the work that begins."""

@@ -73,11 +73,12 @@ def measure_texts(inputs: AuditInputs) -> MeasuredAudit:
     tokens, parts = TokenKeeper(samples), _part_keeper(inputs, fresh)
     inputs.begin(f"scoring {inputs.benchmark}")
     observers = (tokens,) if parts is None else (tokens, parts)
-    table = score_samples(texts, inputs.plan, progress=inputs.progress, observe=observers)
+    table = score_samples(texts, inputs.plan, progress=inputs.progress_of(inputs.plan, texts), observe=observers)
     control = None
     if comparison.control is not None and fresh:
         inputs.begin(f"scoring {inputs.benchmark} under the control")
-        control = control_scores(comparison.control, samples, fresh, progress=inputs.progress)
+        progress = inputs.progress_of(comparison.control.plan, texts)
+        control = control_scores(comparison.control, samples, fresh, progress=progress)
     values, others = divided(table.values, count)
     unseen = _of_file(comparison.calibration, table)
     if fresh:

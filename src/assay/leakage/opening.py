@@ -11,7 +11,7 @@ from assay.ground_truth import trained_texts
 from assay.leakage.inputs import AuditInputs, AuditLabels, ComparisonData, DecisionSettings, headline_of
 from assay.leakage.negative_control import Control
 from assay.leakage.outlook import Outlook, closed_ways, outlook_of
-from assay.leakage.settings import AuditSettings
+from assay.leakage.settings import NO_CONTROL, AuditSettings
 from assay.leakage.texts import AuditedTexts
 from assay.models import default_control, display_name, gguf_note
 from assay.progress import Phases, inform
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from assay.leakage.literature import Literature
     from assay.leakage.planting import Planting
 
-NO_CONTROL = "none"
 PLANTED, TUNING = "planting", "fine-tuning"
 """Folders, inside the state of a run, of a training on planted doses, and for methods of the literature."""
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from assay.errors import DataError, MissingCapability
 from assay.settings import Setting, Settings
+
+NO_CONTROL = "none"
+"""In place of the name of a control: none is asked."""
 
 LARGEST_RATE = 1e6
 """Learning rate above which weights are no longer finite after a few steps, whatever the model."""
@@ -127,6 +131,10 @@ class AuditSettings(Settings):
         # each is the same role; with two nobody could say which one the verdict rests on
         if len(named) > 1:
             raise DataError(f"both {' and '.join(named)} were given; expected one of them")
+        # without any of these the audit ends by itself, and says what is missing
+        goes_on = self.describe or self.calibration is not None or self.release is not None
+        if goes_on and not unseen and not same_form:
+            self._check_second_model()
         if self.parent is not None and access == "black":
             raise MissingCapability("--parent needs token probabilities: expected --access gray")
         if self.methods and access == "black":
@@ -137,6 +145,16 @@ class AuditSettings(Settings):
             raise DataError("--plant-rate is for planted doses: expected --plant 1,2,4 as well")
         if self.plant_rate is not None and not 0 < self.plant_rate <= 1:
             raise DataError(f"--plant-rate {self.plant_rate:g}: expected a number above 0, at most 1")
+
+    def _check_second_model(self) -> None:
+        """Refuse what needs unseen text where there is none; a calibration file holds scores alone."""
+        used = {
+            "--parent": self.parent is not None,
+            "--control": self.control not in (None, NO_CONTROL),
+            "--weights": self.weights != "none",
+        }
+        for option in compress(used, used.values()):
+            raise DataError(f"{option} is for unseen text: expected --unseen DATA or --same-form DATA as well")
 
     def compares(self, *, unseen: bool) -> bool:
         """Return True if there is unseen text, a file with scores of such text, or a release to compare with."""

@@ -131,9 +131,7 @@ class AuditSettings(Settings):
         # each is the same role; with two nobody could say which one the verdict rests on
         if len(named) > 1:
             raise DataError(f"both {' and '.join(named)} were given; expected one of them")
-        # without any of these the audit ends by itself, and says what is missing
-        goes_on = self.describe or self.calibration is not None or self.release is not None
-        if goes_on and not unseen and not same_form:
+        if not unseen and not same_form:
             self._check_second_model()
         if self.parent is not None and access == "black":
             raise MissingCapability("--parent needs token probabilities: expected --access gray")
@@ -148,6 +146,9 @@ class AuditSettings(Settings):
 
     def _check_second_model(self) -> None:
         """Refuse what needs unseen text where there is none; a calibration file holds scores alone."""
+        # without any of these the audit ends by itself, and says what is missing
+        if not self.describe and self.calibration is None and self.release is None:
+            return
         used = {
             "--parent": self.parent is not None,
             "--control": self.control not in (None, NO_CONTROL),

@@ -72,7 +72,10 @@ def build_unseen(
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
     published = day_named(released, "released")
+    _check_past("after", period.after)
     _check_past("released", published)
+    if published and period.after and published < period.after:
+        raise DataError(f"released {published} and after {period.after}: archives and folders of that day are too old")
     request = UnseenRequest(unit, period, published, most=most, seed=seed)
     form = None
     if like is not None:

@@ -277,3 +277,23 @@ def test_runs_are_compared_without_a_model(assay, texts, unseen, golden):
     assert [(cell["run"], cell["value"]) for cell in found] == [("one", None), ("two", None)]
     assert "| model |" in assay("report", "one", "two", "--format", "markdown").out
     assert assay("report", "nowhere", "one").code == 2
+
+
+@pytest.mark.parametrize(
+    ("groups", "seen", "advice"),
+    [
+        (
+            ["one"] * 12,
+            "of 1 group (12 texts)",
+            "; audit more of it, or name another column of groups (--columns group=",
+        ),
+        (list("abcd"), "of 4 groups (4 texts)", "; audit more of it\n"),
+    ],
+)
+def test_too_few_groups_of_many_texts_are_told_from_few_texts(assay, unseen, tmp_path, groups, seen, advice):
+    """A column of groups may hold something else than its reader thinks; a small benchmark is just small."""
+    table = tmp_path / "table.jsonl"
+    rows = [{"text": f"def f{at}(x):\n    return x + {at}\n", "group": group} for at, group in enumerate(groups)]
+    table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = assay("audit", "builtin:small", table, "--unseen", unseen)
+    assert (done.code, f"the benchmark is {seen}" in done.err, advice in done.err) == (2, True, True)

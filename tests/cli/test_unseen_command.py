@@ -52,7 +52,7 @@ def test_the_summary_is_json_on_request(assay, repository):
     ("arguments", "message"),
     [
         (("--after", "someday"), "after 'someday': expected a day as YYYY-MM-DD"),
-        (("--after", "2030-01-01"), "no function left"),
+        (("--after", "9999-01-01"), "after 9999-01-01: expected a day that is not in the future"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(assay, repository, arguments, message):

@@ -180,3 +180,38 @@ def test_of_two_sets_of_one_table_each_has_its_own_notes(jsonl):
     first, second = read_datasets(path, [DataSelection(text="code"), DataSelection(text="other")])
     assert [len(first.notes), "groups were taken" in first.notes[0]] == [1, True]
     assert second.notes == (*first.notes, "1 sample has an empty text: no score can judge it")
+
+
+def test_a_statement_without_its_code_is_noted_with_the_way_to_both(jsonl):
+    row = {"text": "Add.", "code": "x = 1"}
+    (note,) = load(jsonl([row])).notes
+    assert "'text', without 'code'; --columns text=text+code takes both" in note
+    assert load(jsonl([row]), text="text").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("harness", "row"),
+    [
+        ("EvalPlus", {"date": "2025-01-01", "hash": "0", "eval": {}}),
+        ("inspect", {"status": "success", "eval": {}, "samples": []}),
+        ("lm-eval", {"doc_id": 0, "doc": {}, "resps": []}),
+    ],
+)
+def test_a_log_of_an_evaluation_is_named_in_place_of_the_benchmark(harness, row, jsonl):
+    with pytest.raises(DataError, match=f"received a log of {harness}, expected the benchmark"):
+        load(jsonl([row]))
+
+
+def test_labels_that_no_option_could_read_are_noted_with_those_that_one_can(jsonl):
+    (note,) = load(jsonl([{"text": "a", "member": "yes"}, {"text": "b", "member": "no"}])).notes
+    assert "'member' (yes, no) is not read" in note
+    assert "expected 1/0, true/false, member/nonmember or seen/unseen" in note
+
+
+@pytest.mark.parametrize("statement", ["text", "prompt"])
+def test_a_task_of_mbpp_is_one_text_as_a_table_and_as_a_benchmark(statement, jsonl):
+    path = jsonl([{"task_id": 11, statement: "Add one.", "code": "def f(x):\n    return x + 1", "test_list": []}])
+    table, benchmark = load(path), load("mbpp", data=path)
+    assert table.samples[0].text == benchmark.samples[0].text == "Add one.\ndef f(x):\n    return x + 1"
+    assert table.samples[0].metadata["code"] == "def f(x):\n    return x + 1"
+    assert f"'{statement}' + 'code'" in table.notes[0]

@@ -83,7 +83,10 @@ def test_archives_have_the_day_of_their_release(tmp_path):
     result = assay.build_unseen(archive, after="2025-01-01", released="2025-02-03")
     assert [(s.group, s.metadata["date"]) for s in result.samples] == [("pkg", "2025-02-03")]
     with pytest.raises(DataError, match=r"no function left: .*files of another time 1"):
-        assay.build_unseen(archive, after="2025-03-01", released="2025-02-03")
+        assay.build_unseen(archive, before="2025-01-01", released="2025-02-03")
+    java = [assay.Sample(str(n), "class A {\n  int f(int x) {\n    return x + 1;\n  }\n}\n", "java") for n in range(3)]
+    with pytest.raises(DataError, match="no function left: nothing was read in java, as the benchmark is"):
+        assay.build_unseen(archive, released="2025-02-03", like=java)
 
 
 @pytest.mark.parametrize("unit", ["function", "file"])
@@ -164,7 +167,8 @@ def test_the_file_is_read_without_options(repository, tmp_path):
     [
         ({"after": "yesterday"}, r"after 'yesterday': expected a day as YYYY-MM-DD"),
         ({"after": "2025-01-01", "before": "2024-01-01"}, "no day is both"),
-        ({"after": "2031-01-01"}, "no function left"),
+        ({"after": "9999-01-01"}, "after 9999-01-01: expected a day that is not in the future"),
+        ({"after": "2025-03-01", "released": "2025-02-28"}, "archives and folders of that day are too old"),
         ({"most": 0}, "most 0: expected at least 1 text"),
         (
             {"like": [assay.Sample("a", "print(1)", "python")]},

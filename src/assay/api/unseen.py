@@ -72,7 +72,7 @@ def build_unseen(
     if groups is not None and groups < 1:
         raise DataError(f"groups {groups}: expected at least 1 project")
     published = day_named(released, "released")
-    _check_past("released", published)
+    _check_days(period.after, published)
     request = UnseenRequest(unit, period, published, most=most, seed=seed)
     form = None
     if like is not None:
@@ -135,6 +135,13 @@ def _check_past(name: str, day: date | None) -> None:
     # no text is of such a day, so every one would be dated wrongly
     if day is not None and day > date.today():  # noqa: DTZ011  the day of the user's calendar
         raise DataError(f"{name} {day}: expected a day that is not in the future")
+
+
+def _check_days(after: date | None, published: date | None) -> None:
+    _check_past("after", after)
+    _check_past("released", published)
+    if published and after and published < after:
+        raise DataError(f"released {published} and after {after}: archives and folders of that day are too old")
 
 
 def _check_language(choice: str, benchmark: Dataset) -> None:

@@ -89,6 +89,8 @@ TEXT_COLUMNS = (
 """Text columns in the order in which they are tried, whatever their case, if none is named."""
 PROMPT, SOLUTION = "prompt", "canonical_solution"
 """Columns of HumanEval and its relatives; the second holds a body, or a whole function with the prompt."""
+STATEMENTS, CODE = ("text", "prompt"), "code"
+"""Columns of MBPP, which has a `test_list` too: the text is the statement, a line end and the code."""
 ID_COLUMNS = ("id", "task_id", "sample_id", "instance_id", "problem_id", "uid", "uuid")
 GROUP_COLUMNS = ("group",)
 LANGUAGE_COLUMNS = ("language", "lang", "programming_language")
@@ -98,6 +100,7 @@ MEMBERSHIP_COLUMNS = ("member", "is_member", "membership", "seen")
 ROW_NUMBERS = "row"
 """Id column that numbers the rows instead (unless a column has that name)."""
 
+_MEMBERSHIP_WORDS = "1/0, true/false, member/nonmember or seen/unseen"
 _MEMBER = frozenset({"1", "1.0", "true", "member", "members", "seen", "contaminated"})
 _NONMEMBER = frozenset(
     {
@@ -106,6 +109,12 @@ _NONMEMBER = frozenset(
 )  # fmt: skip
 # what pandas, JSON and people write for a label that is not known
 _UNLABELLED = frozenset({"", "none", "null", "nan", "unknown"})
+LOGS = {
+    "EvalPlus": {"date", "hash", "eval"},
+    "inspect": {"status", "eval", "samples"},
+    "lm-eval": {"doc_id", "doc", "resps"},
+}
+"""Columns by which the log of an evaluation is recognised; it holds answers of a model."""
 _SHOWN = 8  # values or columns that fit in a message
 
 
@@ -136,7 +145,7 @@ def samples_from(
     columns = tuple(dict.fromkeys(chain.from_iterable(table)))
     texts = _text_columns(chosen.text, columns, source)
     if chosen.text is None:
-        _note_columns(texts, note)
+        _note_columns(texts, columns, note)
     for column in filterfalse(columns.__contains__, texts):
         check_nested(table, column, source)
     ids = _ids(chosen.id, columns, source)
@@ -149,12 +158,13 @@ def samples_from(
     if chosen.text is not None or len(texts) == 1:
         used |= set(texts)
     missing = 0
+    between = _line_end(chosen.text, texts)
     named: object = language
     for number, row in enumerate(table):
         if isinstance(row, UnreadRow):
             yield Sample(row.name, text="")
             continue
-        text, absent = _text(row, texts, f"{source}: row {number + 1}")
+        text, absent = _text(row, texts, f"{source}: row {number + 1}", between=between)
         missing += absent
         if language_column:
             named = row.get(language_column)
@@ -170,9 +180,13 @@ def samples_from(
         note(f"{number_have(missing, 'record')} no {' + '.join(map(repr, texts))}: kept with an empty text")
 
 
-def _note_columns(texts: Sequence[str], note: Note) -> None:
-    """Say which columns the text was taken from, unless it is the usual one."""
-    if texts[0] != TEXT_COLUMNS[0]:
+def _note_columns(texts: Sequence[str], columns: Sequence[str], note: Note) -> None:
+    """Say which columns the text was taken from, unless it is the usual one alone."""
+    code = usual_column((CODE, "solution", SOLUTION), columns)
+    if texts == TEXT_COLUMNS[:1] and code is not None:
+        way = f"--columns text={texts[0]}+{code} takes both"
+        note(f"the text was taken from the column {texts[0]!r}, without {code!r}; {way}")
+    elif texts != TEXT_COLUMNS[:1]:
         alone = ", without its prompt" * (texts[0].casefold() == SOLUTION)
         columns = " + ".join(map(repr, texts))
         note(f"the text was taken from the column {columns}{alone}; --columns text=NAME names another")
@@ -242,8 +256,7 @@ def memberships(values: Sequence[object], where: str) -> list[str | None]:
     """
     unknown = dict.fromkeys(map(repr, filterfalse(_is_membership, values)))
     if unknown:
-        usual = "1/0, true/false, member/nonmember or seen/unseen"
-        raise DataError(f"{where} holds {shortened(unknown)}; expected membership ({usual})")
+        raise DataError(f"{where} holds {shortened(unknown)}; expected membership ({_MEMBERSHIP_WORDS})")
     return list(map(membership, values))
 
 
@@ -306,11 +319,18 @@ def _named(column: str | None, columns: Sequence[str], source: str, *, role: str
 
 def _text_columns(requested: str | None, columns: Sequence[str], source: str) -> tuple[str, ...]:
     if requested is None:
+        if {CODE, "test_list"}.issubset(columns):
+            statement = usual_column(STATEMENTS, columns)
+            if statement is not None:
+                return statement, CODE
         usual = usual_column(TEXT_COLUMNS, columns)
         if usual is None:
+            for harness, marks in LOGS.items():
+                if marks.issubset(columns):
+                    raise DataError(f"{source}: received a log of {harness}, expected the benchmark that it is of")
             raise DataError(
-                f"{source}: no text column; found the columns {shortened(columns)}, "
-                f"expected one to be named, or called {shortened(TEXT_COLUMNS)}"
+                f"{source}: no text column; found the columns {shortened(columns)}, expected one to be named "
+                f"(--columns text=NAME, or text=NAME+NAME), or called {shortened(TEXT_COLUMNS)}"
             )
         prompt = usual_column((PROMPT,), columns)
         # the body of a function alone is not what a model read: its head stands in the prompt
@@ -323,7 +343,7 @@ def _text_columns(requested: str | None, columns: Sequence[str], source: str) ->
     return parts
 
 
-def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tuple[str, bool]:
+def _text(row: Mapping[str, object], columns: Sequence[str], where: str, *, between: str) -> tuple[str, bool]:
     """Return the text of a row, and True if any part of it is absent."""
     texts = []
     for column in columns:
@@ -333,7 +353,13 @@ def _text(row: Mapping[str, object], columns: Sequence[str], where: str) -> tupl
         elif value is not None and not _is_nan(value):  # pandas writes a missing text as the number NaN
             raise DataError(f"{where}: {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
     is_absent = len(texts) < len(columns)
-    return whole_text(*texts) * (not is_absent), is_absent
+    whole = between.join(texts) if between else whole_text(*texts)
+    return whole * (not is_absent), is_absent
+
+
+def _line_end(requested: str | None, texts: Sequence[str]) -> str:
+    """Return what stands between the columns of a text: a line end for MBPP, else nothing."""
+    return "\n" * (requested is None and texts[1:] == (CODE,))
 
 
 def whole_text(*parts: str) -> str:
@@ -393,9 +419,12 @@ def _labels(
     numbers_count = column.casefold() != "label"
     if all(_is_membership(value) and (numbers_count or not _is_number(value)) for value in values):
         return memberships(values, source)
+    way = f"expected {_MEMBERSHIP_WORDS}"
+    if all(map(_is_membership, values)):
+        way = f"--columns label={column} reads 1 as member and 0 as nonmember"
     note(
         f"the column {column!r} ({shortened(dict.fromkeys(map(str, values)))}) is not read: it may not mean "
-        "membership; name it as the label column to read 1 as member and 0 as nonmember"
+        f"membership; {way}"
     )
     return [None] * len(table)
 

@@ -173,11 +173,16 @@ def _too_few_groups(texts: AuditedTexts, *, by_form: bool) -> str | None:
     if by_form:
         needed, why = FEWEST_GROUPS, " where forms may differ"
     sides = (
-        ("benchmark", texts.groups, GROUPS_FOR_INTERVAL, "", "audit more of it"),
-        ("unseen text", texts.unseen_groups, needed, why, "add text of other projects"),
+        ("benchmark", texts.dataset.samples, GROUPS_FOR_INTERVAL, "", "audit more of it"),
+        ("unseen text", texts.unseen, needed, why, "add text of other projects"),
     )
-    for side, count, least, condition, advice in sides:
-        if count < least:
-            present = f"the {side} is of {number_of(count, 'group')}"
-            return f"there will be no verdict: {present}, expected at least {least}{condition}; {advice}"
+    for side, samples, least, condition, advice in sides:
+        count = len(set(groups_of(samples)))
+        if count >= least:
+            continue
+        present = f"the {side} is of {number_of(count, 'group')} ({number_of(len(samples), 'text')})"
+        # texts enough, but of few origins: the column of groups may be another one than the reader thinks
+        other = ", or name another column of groups (--columns group=NAME)" if side == "benchmark" else ""
+        way = advice + other * (len(samples) >= least)
+        return f"there will be no verdict: {present}, expected at least {least}{condition}; {way}"
     return None

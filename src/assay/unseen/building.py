@@ -264,7 +264,10 @@ def build_unseen_set(
     offered = _distinct(collecting.texts, like, counts, seed=request.seed)
     if not offered:
         reasons = [f"{package.requirement}: {package.reason}" for package in collecting.missing[:1]]
-        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {'; '.join([_listed(counts), *reasons])}")
+        listed = _listed(counts)
+        if not counts["files"] and request.forms:
+            listed += f" in {' or '.join(request.forms)}, as the benchmark is"
+        raise DataError(f"{', '.join(corpora)}: no {request.unit} left: {'; '.join([listed, *reasons])}")
 
     def chosen_of(texts: Sequence[Sample]) -> UnseenSet:
         return UnseenSet(

@@ -13,12 +13,12 @@ from functools import partial
 from io import BufferedReader, BytesIO
 from itertools import compress
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
-from assay.corpora.archives import archive_form, decompressed, inside, is_archive
+from assay.corpora.archives import GuardedInfo, archive_form, decompressed, inside, is_archive
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.errors import DataError
 from assay.files import atomic_file
@@ -286,9 +286,14 @@ def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
 
 def _tar_members(place: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     # "r|" reads forward only, as a packed stream must be read; links and folders have no content
-    with place.open("rb") as raw, decompressed(raw) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+    with (
+        place.open("rb") as raw,
+        decompressed(raw) as stream,
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=GuardedInfo) as archive,
+    ):
         for member in archive:
             content = None
-            if member.isfile():
+            # a sparse file was not read by the scan, and may be larger than the memory
+            if member.isfile() and not cast("GuardedInfo", member).is_hollow:
                 content = archive.extractfile(member)
             yield member, b"" if content is None else content.read()

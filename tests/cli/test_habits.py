@@ -363,6 +363,11 @@ class TestConfiguration:
             "bos: received 'allways', expected auto, always, never; did you",
         ),
         (["score", "m", "d", "--limit", "x"], "--limit: expected a whole number"),
+        (
+            ["release", "verify", "a", "b", "--secret", "x"],
+            "assay release verify has no option --secret; SECRET is an argument, given without a name",
+        ),
+        (["release", "verify", "a", "b", "--show"], "release verify has no option --show; `assay release make` has it"),
         (["score", "m", "d", "--scorse", "x"], "assay score has no option --scorse; did you mean --scores?"),
         (["audit"], "assay audit: MODEL is missing; see `assay audit --help`"),
         (["adit"], "Did you mean 'audit'?"),

@@ -217,7 +217,7 @@ def extended(records, kind=b"x"):
 HOSTILE = {
     "negative size": hostile_header(size=(SIZE, b"\x80" + b"\xff" * 11)),
     "endless size": hostile_header(size=(SIZE, b"\x80" + b"\x7f" * 11)),
-    "sparse member": hostile_header(kind=(156, b"S")) + b"a" * 512,
+    "a sparse map that ends with the file": hostile_header(kind=(156, b"S"), continued=(482, b"\1")) + b"a" * 5120,
     "long name of 60 MB": hostile_header(kind=(156, b"L"), size=(SIZE, b"00346404000\0"))
     + b"a/" * 30_000_000
     + tar_of({"a.py": "a = 1\n"}),
@@ -229,9 +229,6 @@ HOSTILE = {
     "records for all members": b"".join(
         extended(b"9 %03x=b\n" % number, b"g") + tar_of({"a.py": ""})[:512] for number in range(1001)
     ),
-    "sparse by an extended header": hostile_header(kind=(156, b"x"), size=(SIZE, b"00000000042\0"))
-    + b"34 GNU.sparse.map=1,2,3,4,5,6,7,8\n".ljust(512, b"\0")
-    + tar_of({"a.py": "a = 1\n"}),
 }
 
 
@@ -247,6 +244,43 @@ def test_a_hostile_header_is_refused_before_its_size_is_read(tmp_path, attack):
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
+
+
+SPARSE = {
+    "GNU": hostile_header(kind=(156, b"S")) + b"a" * 512,
+    "GNU, a map of two blocks": hostile_header(kind=(156, b"S"), continued=(482, b"\1"))
+    + b"\0" * 504 + b"\1" + b"\0" * 7 + b"\0" * 512 + b"a" * 512,
+    "POSIX": extended(b"34 GNU.sparse.map=1,2,3,4,5,6,7,8\n") + hostile_header() + b"a" * 512,
+    "POSIX, a name of its own": extended(b"28 GNU.sparse.name=p-1/a.py\n")
+    + hostile_header(name=(0, b"x")) + b"a" * 512,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SPARSE)
+def test_a_sparse_file_is_counted_and_the_others_are_read(tmp_path, form):
+    (tmp_path / "p.tar").write_bytes(SPARSE[form] + tar_of({"b.py": "b = 1\n"}))
+    entries, skipped = read(tmp_path / "p.tar")
+    assert (list(entries), skipped) == (["b.py"], {"p-1/a.py": "not a plain file"})
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_tar_of_unix_version_7_has_no_mark(tmp_path, pack):
+    header = hostile_header(mark=(257, bytes(255)))
+    (tmp_path / "a").write_bytes(pack(header + b"a=1\n".ljust(512, b"\0") + bytes(1024)))
+    assert is_archive(tmp_path / "a")
+    assert list(read(tmp_path / "a")[0]) == ["p-1/a.py"]
+
+
+def test_an_archive_without_an_end_is_read_and_may_have_held_more(tmp_path):
+    """Some writers leave the end out; the end of a compressed stream is another matter."""
+    content = tar_of(FILES).rstrip(b"\0")
+    content += bytes(-len(content) % 512)
+    (tmp_path / "p.tar").write_bytes(content)
+    entries, skipped = read(tmp_path / "p.tar")
+    assert (set(entries), skipped) == (set(FILES), {"(end)": "no end of the archive"})
+    (tmp_path / "p.tgz").write_bytes(gzip.compress(content)[:-6])
+    with pytest.raises(DataError, match="corrupt or truncated"):
+        read(tmp_path / "p.tgz")
 
 
 def test_a_member_with_an_endless_path_is_counted_as_one_that_leads_outside(tmp_path):

@@ -220,7 +220,6 @@ def test_broken_lines_of_json_lines_inside_an_archive_are_counted(tmp_path: Path
 
 TAR_FAULTS: dict[str, Callable[[bytes], bytes]] = {
     "cut off in a header": lambda raw: raw[:1100],
-    "cut off behind a member": lambda raw: raw[:1024],
     "a header damaged": lambda raw: raw[:1100] + b"\xff" * 50 + raw[1150:],
     "a size that is wrong": lambda raw: raw.replace(b"%011o" % len(OTHER), b"%011o" % 8_000_000_000, 1),
     "another one behind it": lambda raw: raw + raw,
@@ -242,6 +241,19 @@ def test_a_tar_that_ends_too_early_is_never_taken_for_a_whole_one(
     assert result.evidence.unread == 1
     assert "corrupt or truncated archive" in next(iter(result.unread))
     assert not (tmp_path / "clean" / "corpus" / "a.tar").exists()
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_tar_without_an_end_is_read_and_may_have_held_more(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    raw = shard(tmp_path / "a.tar", {"a.py": OTHER.encode(), "b.py": SOLUTION.encode()}).read_bytes()
+    (folder / "a.tar").write_bytes(packed(raw[:1024]))
+    result = scanned(tmp_path, folder, clean=tmp_path / "clean")
+    assert result.unread == {"no end of the archive": 1}
+    assert result.evidence.compared == 1
+    with tarfile.open(tmp_path / "clean" / "corpus" / "a.tar") as clean:
+        assert clean.getnames() == ["a.py"]
 
 
 def test_a_member_that_leads_outside_is_not_in_a_clean_copy(tmp_path: Path) -> None:
@@ -404,3 +416,16 @@ def test_a_member_of_a_webdataset_with_two_fields_of_a_name_is_not_taken_for_rea
     result = scanned(tmp_path, path)
     assert result.shapes == {"WebDataset": 2}
     assert result.unread == {"a field that stands twice": 1}
+
+
+@pytest.mark.parametrize("names", [("a.py", "b.py"), ("0.txt", "0.cls")])
+def test_a_member_with_a_mark_of_utf16_and_half_a_character_is_not_read(tmp_path, names):
+    """In a folder of files, and in a row of a WebDataset."""
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, raw in zip(names, (b"\xfe\xff\0a\0", b"b = 1\n"), strict=True):
+            info = tarfile.TarInfo(name)
+            info.size = len(raw)
+            archive.addfile(info, io.BytesIO(raw))
+    reader = FileReader(str(tmp_path / "a.tar"))
+    assert len(list(reader.texts())) == 1
+    assert (dict(reader.unread), reader.is_cut) == ({"undecodable": 1}, False)

@@ -123,10 +123,11 @@ def refusal(error: "typer.TyperException") -> str:
         names: list[str] = []
         for parameter_of_command in _parameters_of(error):
             names += [*parameter_of_command.opts, *parameter_of_command.secondary_opts]
-        near = did_you_mean(option.strip("-"), (name.strip("-") for name in names if len(name) > len("-h")))
         # names are compared without dashes, which all of them share and which would make everything alike
+        near = did_you_mean(option.strip("-"), (name.strip("-") for name in names if name.startswith("--")))
         near = re.sub(r"(mean |or )", r"\1--", near)
-        return f"{command} has no option {option}{near or f'; see `{command} --help`'}"
+        advice = _another_place(error, option) or near or f"; see `{command} --help`"
+        return f"{command} has no option {option}{advice}"
     if parameter is not None:
         return _wrong_value(parameter, error)
     return str(error.format_message())
@@ -166,6 +167,23 @@ def _name(parameter: Any) -> str:  # noqa: ANN401
 def _command_of(error: Any) -> str:  # noqa: ANN401
     context = getattr(error, "ctx", None)
     return str(getattr(context, "command_path", "assay"))
+
+
+def _another_place(error: Any, option: str) -> str:  # noqa: ANN401
+    """Return where a name that this command has not as an option belongs: an argument, or a brother command."""
+    for parameter in _parameters_of(error):
+        if parameter.param_type_name == "argument" and parameter.name == option.strip("-").replace("-", "_"):
+            return f"; {_name(parameter)} is an argument, given without a name"
+    context = getattr(error, "ctx", None)
+    if context is None or context.parent is None:
+        return ""
+    brothers = []
+    for name, brother in context.parent.command.commands.items():
+        options = [spelling for parameter in brother.params for spelling in parameter.opts]
+        if option in options and not brother.hidden:
+            brothers.append(f"`{context.parent.command_path} {name}`")
+    # an option of many commands would tell nothing
+    return f"; {brothers[0]} has it" if len(brothers) == 1 else ""
 
 
 def _parameters_of(error: Any) -> list[Any]:  # noqa: ANN401

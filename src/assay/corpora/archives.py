@@ -44,6 +44,7 @@ _MAGIC: Final = {
     **COMPRESSIONS,
 }
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
+_SUM, _SUM_AS_BLANKS, _OCTAL = slice(148, 156), 8 * ord(" "), re.compile(rb" *([0-7]+)[ \0]*")
 _BROKEN = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError, pa.ArrowException,
     ValueError, OverflowError, struct.error,
@@ -54,6 +55,9 @@ _READ_WHOLE = frozenset(
     (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 """Types of headers whose content tarfile reads whole before it yields a member."""
+_NO_SPARSE: Final = "NOT.sparse."
+_SPARSE_CONTINUED = 504
+"""Byte of a block of a GNU sparse map that is set where another one follows."""
 _PIECE = 1 << 20
 MOST_EMPTY_READS = 100
 """Reads after the end of a stream; tarfile needs a few to find the end."""
@@ -228,7 +232,7 @@ class Archive:
         with _one_line(self.path), self._opened() as raw, decompressed(raw) as stream:
             counted = _Counted(stream, self, packed)
             # r|: a stream, in which nothing is sought, so a pass decompresses each byte once
-            with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=_GuardedInfo) as archive:
+            with tarfile.open(fileobj=cast("IO[bytes]", counted), mode="r|", tarinfo=GuardedInfo) as archive:
                 for member in archive:
                     entries += 1
                     self.limits.check(self.path, entries=entries, total=0, packed=packed)
@@ -242,7 +246,7 @@ class Archive:
                     elif member.issym() or member.islnk():
                         # a hard link names its target from the root of the archive, a symbolic one from its folder
                         yield Skipped(path, link_reason(path if member.issym() else "", member.linkname))
-                    elif not member.isfile():
+                    elif not member.isfile() or cast("GuardedInfo", member).is_hollow:
                         yield Skipped(path, "not a plain file")
                     elif is_metadata is None or is_metadata(path):
                         share = raw.tell() / max(packed, 1)
@@ -252,6 +256,9 @@ class Archive:
                 rest = cast("IO[bytes]", archive.fileobj)
                 if any(piece.strip(b"\0") for piece in iter(partial(rest.read, _PIECE), b"")):
                     raise tarfile.ReadError("more content behind its end")
+                # some writers leave it out, and what was cut off between two members looks the same
+                if hasattr(archive, "has_no_end"):
+                    yield Skipped("(end)", "no end of the archive")
 
     @staticmethod
     def _tar_member(
@@ -276,36 +283,71 @@ class _Member:
     share: float | None = None
 
 
-class _GuardedInfo(tarfile.TarInfo):
+class GuardedInfo(tarfile.TarInfo):
     """Header of a tar member whose sizes are checked before tarfile reads so many bytes.
 
     tarfile itself reads a long name or an extended header whole, whatever its size; a size field in base 256 can be
-    negative or larger than any file, and a sparse file has a map of its own. The hooks are those that tarfile has for
-    subclasses.
+    negative or larger than any file, and the map of a sparse file may lead anywhere. The hooks are those that tarfile
+    has for subclasses.
     """
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header in a block.
+
+        Raises:
+            tarfile.HeaderError: there is none; without another error where the block is the end.
+        """
         try:
             info = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as fault:
             # tarfile ends without a word at a header that is damaged or missing; only a block of zeros is the end
-            if len(buf) == tarfile.BLOCKSIZE and not buf.strip(b"\0"):
+            if not buf or (len(buf) == tarfile.BLOCKSIZE and not buf.strip(b"\0")):
                 raise
             raise tarfile.ReadError("damaged or cut off between two members") from fault
         if not 0 <= info.size <= LARGEST_MEMBER:
             raise tarfile.ReadError(f"a member of {info.size:,} bytes")
         if info.type in _READ_WHOLE and info.size > LONGEST_HEADER:
             raise tarfile.ReadError(f"a name or extended header of {info.size:,} bytes")
-        if info.type == tarfile.GNUTYPE_SPARSE:
-            raise tarfile.ReadError("a sparse file")
         return info
+
+    @classmethod
+    def fromtarfile(cls, archive: Any) -> Self:  # noqa: ANN401  `tarfile` is our module
+        """Return the next header of an archive.
+
+        Raises:
+            tarfile.HeaderError: as `frombuf`.
+        """
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EmptyHeaderError:  # type: ignore[attr-defined]  # an error that typeshed leaves out
+            # tarfile ends here as at the blocks of zeros that mark an end
+            archive.has_no_end = True
+            raise
+
+    @property
+    def is_hollow(self) -> bool:
+        """True for a sparse file: what is stored is not its content."""
+        return self.type == tarfile.GNUTYPE_SPARSE or any(name.startswith(_NO_SPARSE) for name in self.pax_headers)
+
+    def _proc_sparse(self, archive: Any) -> Any:  # noqa: ANN401  a hook that typeshed leaves out
+        is_continued = self._sparse_structs[1]  # type: ignore[attr-defined]
+        while is_continued:
+            block = archive.fileobj.read(tarfile.BLOCKSIZE)
+            if len(block) < tarfile.BLOCKSIZE:
+                raise tarfile.ReadError("cut off")
+            is_continued = bool(block[_SPARSE_CONTINUED])
+        self.offset_data = archive.fileobj.tell()
+        archive.offset = self.offset_data + self._block(self.size)  # type: ignore[attr-defined]
+        return self
 
     def _proc_pax(self, archive: Any) -> Any:  # noqa: ANN401  a hook that typeshed leaves out
         # tarfile searches the records by expressions that take quadratic time and memory where the records are wrong
         stream = archive.fileobj
         content = stream.read(self._block(self.size))  # type: ignore[attr-defined]  # a method that typeshed leaves out
         _check_records(content[: self.size])
+        # under another name, for tarfile would follow the map of a sparse file wherever it leads
+        content = re.sub(rb"(\d )GNU\.sparse\.", rb"\1" + _NO_SPARSE.encode(), content)
         # back into the stream, for tarfile
         stream.buf, stream.pos = content + stream.buf, stream.pos - len(content)
         return super()._proc_pax(archive)  # type: ignore[misc]
@@ -314,14 +356,13 @@ class _GuardedInfo(tarfile.TarInfo):
         if len(pax_headers) > MOST_RECORDS:  # tarfile copies those for all members once for each
             raise tarfile.ReadError(f"more than {MOST_RECORDS:,} records in extended headers")
         super()._apply_pax_info(pax_headers, encoding, errors)  # type: ignore[misc]  # a hook that typeshed leaves out
+        self.name = pax_headers.get(f"{_NO_SPARSE}name", self.name)
         if not 0 <= self.size <= LARGEST_MEMBER:
             raise tarfile.ReadError(f"a member of {self.size:,} bytes")
 
 
 def _check_records(content: bytes) -> None:
     """Check the records of an extended header, `LENGTH NAME=VALUE` and a line break each."""
-    if b"GNU.sparse" in content:
-        raise tarfile.ReadError("a sparse file")
     if any(len(digits) > LONGEST_NUMBER for digits in re.findall(rb"\d+", content)):
         raise tarfile.ReadError(f"a number of more than {LONGEST_NUMBER} digits in an extended header")
     start = 0
@@ -455,7 +496,7 @@ def archive_form(path: Path) -> str | None:
 
 
 def _form(head: bytes) -> str | None:
-    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC:
+    if _begins_tar(head):
         return "tar"
     return next((form for magic, form in _MAGIC.items() if head.startswith(magic)), None)
 
@@ -471,7 +512,15 @@ def is_archive(path: Path) -> bool:
     except (*_BROKEN, OSError):
         # broken: the name decides, so that it is reported as a broken archive
         return ".tar" in path.name.lower() or path.name.lower().endswith((".tgz", ".tbz2", ".txz"))
-    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
+    return _begins_tar(head)
+
+
+def _begins_tar(head: bytes) -> bool:
+    if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC:
+        return True
+    # tar of Unix Version 7 has no mark; the sum of a header's bytes, the field of it taken as blanks, is written in it
+    field = _OCTAL.fullmatch(head[_SUM]) if len(head) == _HEAD else None
+    return field is not None and int(field[1], 8) == sum(head) - sum(head[_SUM]) + _SUM_AS_BLANKS
 
 
 @contextmanager

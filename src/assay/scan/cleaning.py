@@ -13,15 +13,16 @@ from functools import partial
 from io import BufferedReader, BytesIO
 from itertools import compress
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
+import numpy as np
 import pyarrow as pa
 
-from assay.corpora.archives import archive_form, decompressed, inside, is_archive
+from assay.corpora.archives import GuardedInfo, archive_form, decompressed, inside, is_archive
 from assay.datasets.sources.columnar import ARROW_FILE, ARROW_STREAM, decoded_table
 from assay.errors import DataError
 from assay.files import atomic_file
-from assay.guard import LONGEST_LINE, lines_within
+from assay.guard import LONGEST_LINE, library_faults, lines_within
 from assay.scan.reading import (
     BROKEN,
     DELIMITED,
@@ -170,7 +171,7 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
         compression, size = first.column(0).compression.replace("UNCOMPRESSED", "none"), first.num_rows
     with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
         group: list[Any] = []
-        for batch in _kept_batches(place, "Parquet", rows):
+        for batch in _kept_batches(place, "Parquet", rows, file.schema_arrow):
             group.append(batch)
             if sum(map(len, group)) >= size:
                 written.write_table(pa.Table.from_batches(group))
@@ -183,30 +184,79 @@ def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool)
     with place.open("rb") as file:
         schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
     with (pa.ipc.new_file if is_file else pa.ipc.new_stream)(out, schema) as written:
-        for batch in _kept_batches(place, "Arrow", rows):
+        for batch in _kept_batches(place, "Arrow", rows, schema):
             written.write_batch(batch)
 
 
-def _kept_batches(place: Path, form: str, rows: Collection[int]) -> Iterator[Any]:
-    """Yield what stays of the batches that the scan read: the same reader ends at the same fault."""
+def _kept_batches(place: Path, form: str, rows: Collection[int], schema: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Yield what stays of the batches that the scan read, with one dictionary of the words that stay.
+
+    Raises:
+        DataError: a column has a type whose words pyarrow cannot select.
+    """
+    words = latest = None
+    with library_faults(place, "columns of texts, numbers, lists or structs"):
+        if any(map(_has_dictionary, schema.types)):
+            for batch, latest in _filtered_batches(place, form, rows):  # noqa: B007  the last one is used
+                # a batch without rows carries the dictionaries: that of a file must be known before its first row
+                words = _with_words_of(batch.slice(0, 0) if words is None else words, batch).slice(0, 0)
+        if words is not None:
+            words = _in_order(words, latest)
+        for batch, _ in _filtered_batches(place, form, rows):
+            yield batch if words is None else _with_words_of(words, batch)
+
+
+def _filtered_batches(place: Path, form: str, rows: Collection[int]) -> Iterator[tuple[Any, Any]]:
+    """Yield what stays of each batch, and the batch: the reader of the scan ends at the same fault."""
     first = 1
     with decoded_table(place, form) as reader:
         for batch in _until_fault(reader):
             kept = [number not in rows for number in range(first, first + batch.num_rows)]
             columns = [_filtered(column, kept) for column in batch.columns]
-            yield pa.record_batch(columns, schema=batch.schema)
+            yield pa.record_batch(columns, schema=batch.schema), batch
             first += batch.num_rows
 
 
-def _filtered(column: Any, kept: list[bool]) -> Any:  # noqa: ANN401  pyarrow publishes no types
-    """Return the values of a column that stay."""
-    if pa.types.is_run_end_encoded(column.type):
-        import pyarrow.compute as pc  # noqa: PLC0415  slow to import
+def _with_words_of(words: Any, batch: Any) -> Any:  # noqa: ANN401  pyarrow publishes no types
+    """Return a batch whose dictionaries begin with those of another one."""
+    table = pa.Table.from_batches([words, batch]).unify_dictionaries()
+    return pa.record_batch([column.chunk(1) for column in table.columns], schema=batch.schema)
 
+
+def _in_order(words: Any, source: Any) -> Any:  # noqa: ANN401
+    """Return words whose order has a meaning in the order of their source."""
+    import pyarrow.compute as pc  # noqa: PLC0415  slow to import
+
+    columns = words.columns
+    for place, column in enumerate(columns):
+        if pa.types.is_dictionary(column.type) and column.type.ordered:
+            ranks = pc.index_in(column.dictionary, value_set=source.column(place).dictionary)
+            values = column.dictionary.take(pc.sort_indices(ranks))
+            columns[place] = pa.DictionaryArray.from_arrays(column.indices, values, ordered=True)
+    return pa.record_batch(columns, schema=words.schema)
+
+
+def _has_dictionary(column_type: Any) -> bool:  # noqa: ANN401
+    return "dictionary<" in str(column_type)
+
+
+def _filtered(column: Any, kept: list[bool]) -> Any:  # noqa: ANN401
+    """Return the values of a column that stay, and nothing of the others."""
+    import pyarrow.compute as pc  # noqa: PLC0415  slow to import
+
+    if pa.types.is_run_end_encoded(column.type):
         values = _filtered(pc.run_end_decode(column), kept)
         return pc.run_end_encode(values, run_end_type=column.type.run_end_type)
+    if pa.types.is_dictionary(column.type):
+        codes = column.indices.filter(pa.array(kept))
+        is_used = np.zeros(len(column.dictionary), bool)
+        is_used[codes.drop_null().to_numpy()] = True
+        values = _filtered(column.dictionary, is_used.tolist())
+        used = pa.array(np.flatnonzero(is_used), codes.type)
+        codes = pc.index_in(codes, value_set=used).cast(codes.type)
+        return pa.DictionaryArray.from_arrays(codes, values, ordered=column.type.ordered)
     # pyarrow selects no views of texts, and of lists in a way that keeps the bytes of the others
-    if "view" in str(column.type) and not pa.types.is_dictionary(column.type):
+    if "view" in str(column.type) or _has_dictionary(column.type):
         return pa.array(list(compress(column.to_pylist(), kept)), column.type)
     return column.filter(pa.array(kept))
 
@@ -236,9 +286,14 @@ def _members(place: Path, out: IO[bytes], removed: Collection[str]) -> None:
 
 def _tar_members(place: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     # "r|" reads forward only, as a packed stream must be read; links and folders have no content
-    with place.open("rb") as raw, decompressed(raw) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+    with (
+        place.open("rb") as raw,
+        decompressed(raw) as stream,
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=GuardedInfo) as archive,
+    ):
         for member in archive:
             content = None
-            if member.isfile():
+            # a sparse file was not read by the scan, and may be larger than the memory
+            if member.isfile() and not cast("GuardedInfo", member).is_hollow:
                 content = archive.extractfile(member)
             yield member, b"" if content is None else content.read()

@@ -246,10 +246,9 @@ class FileReader:
                     ending = member.path.removeprefix(key.removesuffix("*"))
                     try:
                         value = _object(raw, distinct_fields) if ending.endswith("json") else None
-                    except DataError as fault:
-                        self._count(str(fault), member.path)
-                        continue
-                    row[ending] = decode_source(raw)[0] if value is None else value
+                        row[ending] = decode_source(raw)[0] if value is None else value
+                    except (DataError, UnicodeError) as fault:
+                        self._count(str(fault) if isinstance(fault, DataError) else "undecodable", member.path)
             if row:
                 yield from self._row(row, number=None, member=key, shape="WebDataset")
             elif is_shard:
@@ -276,7 +275,11 @@ class FileReader:
             for number, line in enumerate(lines, 1):
                 yield from self._line(line, number, member)
         else:
-            text = decode_source(raw)[0]
+            try:
+                text = decode_source(raw)[0]
+            except UnicodeError:
+                self._skip("undecodable", member)
+                return
             self.shapes["plain files"] += 1
             yield CorpusText(None, member, plain_text(text).encode("utf-8", "surrogatepass"))
 

@@ -186,12 +186,16 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         )
         # "licensed under the MIT or the GPL": the grant stands before the first name, and holds for the list
         before_is_stated, behind = is_stated, name.end
-        yield replace(
+        named = replace(
             name,
             licence=_identifier(name.name, version, later=later),
             is_stated=is_stated,
-            is_past=_is_behind("history", before),
+            # "relicensed under MIT" is one name, with the word that ends the history
+            is_past=_is_behind("history", f"{before}{words[name.start : name.end]}"),
         )
+        yield named
+        if not later and (other := _other_version(words, name, end)):
+            yield replace(named, licence=_identifier(name.name, other, later=False))
 
 
 def without_names(words: str, mark: str) -> str:
@@ -261,6 +265,15 @@ def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
     # "gplv2" is a name that holds its version
     inside = VERSIONS["inside"].search(words[name.start : name.end])
     return inside and inside["version"], False
+
+
+def _other_version(words: str, name: Naming, until: int) -> str | None:
+    """Return the second version of a GNU licence: of "GPL v2 or v3" or of "version 2 or version 3 of the GPL"."""
+    if not name.name.is_gnu:
+        return None
+    before = words[max(0, name.start - 80) : name.start]
+    both = VERSIONS["second"].match(words[name.end : until]) or VERSIONS["first"].search(before)
+    return both and both["version"]
 
 
 def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str | None:

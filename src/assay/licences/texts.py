@@ -14,7 +14,7 @@ from identify.vendor.licenses import LICENSES
 
 from assay.licences.comments import words_of
 from assay.licences.expressions import canonical_licence, licence_tag
-from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences
+from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences, namings_in
 from assay.licences.notices import PROPRIETARY, bsd_of, joined_by_words, limits_in, notice_of_words
 from assay.licences.phrases import PATTERNS, TITLES, licence_variant
 
@@ -101,7 +101,7 @@ def _by_clauses(licence: str, text: str) -> str:
         return UNKNOWN_LICENCE
     added = _added_to(licence, words)
     licence = bsd_of(words) if licence in _OF_BSD else licence_variant(licence, words)
-    return _with_added(licence, added)
+    return _with_added(canonical_licence(licence) or licence, added) if added else licence
 
 
 def _added_to(licence: str, words: str) -> str:
@@ -119,14 +119,21 @@ def _added_to(licence: str, words: str) -> str:
 
 def _with_added(licence: str, added: str) -> str:
     """Return a licence with those that the words beside its text name; "unknown" where they are not understood."""
-    if licence == UNKNOWN_LICENCE or not added:
-        return licence
+    if _limits(added):
+        return UNKNOWN_LICENCE
     stated = notice_of_words(added)
-    if stated is None:
-        return UNKNOWN_LICENCE if _limits(added) else licence
-    if licence in stated.split(" OR ") or licence.replace("-only", "-or-later") == stated:
+    if stated and (licence in stated.split(" OR ") or licence.replace("-only", "-or-later") == stated):
         return stated
-    return all_known([licence, stated])
+    others = stated and notice_of_words(_without_own(licence, added))
+    return all_known(filter(None, [licence, others]))
+
+
+def _without_own(licence: str, words: str) -> str:
+    """Return words without the names of a licence: the one of its kind whose version is not given is the same."""
+    for naming in reversed(list(namings_in(words))):
+        if naming.identifier == licence or (not naming.licence and licence.startswith(f"{naming.name.identifier}-")):
+            words = f"{words[: naming.start]}{words[naming.end :]}"
+    return words
 
 
 def _limits(words: str) -> int:
@@ -153,10 +160,11 @@ def _of_words(text: str) -> str | None:
         if titled[licence] < _TITLE_WITHIN:
             return licence
     others = named_licences(words)
+    is_unclear = others.is_unclear or UNKNOWN_LICENCE in others.stated
     binding = list(filter(PATTERNS["binding"].match, others.stated))
     named = _texts_in(words, titled, others.texts)
     if not named:
-        return _without_title(words, binding, is_unclear=others.is_unclear)
+        return _without_title(words, binding, is_unclear=is_unclear)
     # the words before a text may allow later versions; the text itself says how anybody may
     before = named_licences(words[: min(titled.values(), default=0)]).stated
     named = list(map(partial(_later_of, stated=before), named))
@@ -164,7 +172,7 @@ def _of_words(text: str) -> str | None:
         named = list(filterfalse(_FULL.match, named))
     if not any(map(_NAMES_GNU.match, named)):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
-        named += binding + [UNKNOWN_LICENCE] * others.is_unclear
+        named += binding + [UNKNOWN_LICENCE] * is_unclear
     named = list(dict.fromkeys(named))
     is_open = not any(map(PATTERNS["binding"].match, named))
     if is_open and _limits(words) > sum(map(_limits_of, named)):

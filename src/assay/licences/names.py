@@ -194,8 +194,7 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
             is_past=_is_behind("history", f"{before}{words[name.start : name.end]}"),
         )
         yield named
-        if not later and (other := _other_version(words, name, end)):
-            yield replace(named, licence=_identifier(name.name, other, later=False))
+        yield from () if later else _other_version(words, named, end)
 
 
 def without_names(words: str, mark: str) -> str:
@@ -267,13 +266,12 @@ def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
     return inside and inside["version"], False
 
 
-def _other_version(words: str, name: Naming, until: int) -> str | None:
-    """Return the second version of a GNU licence: of "GPL v2 or v3" or of "version 2 or version 3 of the GPL"."""
-    if not name.name.is_gnu:
-        return None
+def _other_version(words: str, name: Naming, until: int) -> Iterator[Naming]:
+    """Yield the second version of a GNU licence: of "GPL v2 or v3" or of "version 2 or version 3 of the GPL"."""
     before = words[max(0, name.start - 80) : name.start]
     both = VERSIONS["second"].match(words[name.end : until]) or VERSIONS["first"].search(before)
-    return both and both["version"]
+    if both and name.name.is_gnu:
+        yield replace(name, licence=_identifier(name.name, both["version"], later=False))
 
 
 def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str | None:

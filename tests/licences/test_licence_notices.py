@@ -181,6 +181,12 @@ def test_the_notice_of_another_work_applies_beside_that_of_the_file():
         ("is licensed under version 2 or later of the GNU General Public License", "GPL-2.0-or-later"),
         ("License: GPL v2 or later", "GPL-2.0-or-later"),
         ("under the GNU Lesser Lesser General Public License; version 2.1", "LGPL-2.1-only"),
+        ("Under GPLv2 or v3, at your option", "GPL-2.0-only OR GPL-3.0-only"),
+        ("under version 2 or version 3 of the GNU GPL", "GPL-2.0-only OR GPL-3.0-only"),
+        ("under the GPL v2 or v3 or later", "GPL-2.0-or-later"),
+        ("under the GPL v2 or v1.1 of the MPL", "GPL-2.0-only"),
+        ("Originally GPL, relicensed under MIT", "MIT"),
+        ("Originally MIT, relicensed under GPLv3", "GPL-3.0-only"),
         ("License: Dual BSD/GPL", "BSD-3-Clause OR GPL-1.0-or-later"),
         (
             "under either the GNU General Public License, version 2, or the Mozilla Public License, version 1.1",

@@ -109,6 +109,9 @@ def test_every_tool_says_the_licence_of_a_file(tmp_path, name, content):
     ("name", "licence"),
     [
         ("MIT/X11", "MIT"),
+        ("X-MIT", "MIT"),
+        ("X11", "X11"),
+        ("Expat/X11", "MIT"),
         ("LGPL-2+ and Old-Tests-permissive and CC0-1.0", "LGPL-2.0-or-later"),
         ("Expat and Old-Tests-permissive", "unknown"),
     ],

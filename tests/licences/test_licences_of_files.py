@@ -118,6 +118,45 @@ def test_what_a_licence_file_takes_back_makes_it_unknown(known, before, after):
     assert licence_of_text(f"{before}\n\n{TEXTS[known]}\n\n{after}\n".encode()) == "unknown"
 
 
+@pytest.mark.parametrize("known", ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "ISC", "MPL-2.0"])
+@pytest.mark.parametrize(
+    ("added", "binds"),
+    [
+        ("Parts of this software are under the GPL.", "GPL-1.0-or-later"),
+        ("Portions are licensed under the LGPL-2.1-or-later.", "LGPL-2.1-or-later"),
+        ("The files in vendor/ are under CC BY-NC-ND 4.0.", "CC-BY-NC-ND-4.0"),
+        ("Some plugins are covered by the Business Source License 1.1.", "BUSL-1.1"),
+        ("The artwork is licensed under CC-BY-NC.", "unknown"),
+        ("Commercial use needs a licence.", "unknown"),
+        ("Files under ee/ are subject to the Acme Enterprise License.", "unknown"),
+        ("The contents of ee/ are proprietary.", "unknown"),
+    ],
+)
+def test_what_is_added_to_a_licence_file_counts_wherever_it_stands(known, added, binds):
+    paragraphs = TEXTS[known].strip().split("\n\n")
+    for at in (0, len(paragraphs) // 2, len(paragraphs)):
+        text = "\n\n".join([*paragraphs[:at], added, *paragraphs[at:]])
+        licence = licence_of_text(text.encode())
+        # a text with something in its middle may be one that nobody knows
+        assert licence == "unknown" or set(licence.split(" AND ")) in ({known, binds}, {binds}), (at, licence)
+
+
+@pytest.mark.parametrize(
+    ("before", "known", "after", "licence"),
+    [
+        ("Dually licensed under the MIT or the GPL.", "MIT", "", "GPL-1.0-or-later OR MIT"),
+        ("Thing is under the GPL, version 3 or later.", "GPL-3.0", "", "GPL-3.0-or-later"),
+        ("Released under the GNU Affero General Public License.", "AGPL-3.0", "", "AGPL-3.0-only"),
+        ("The Apache License", "Apache-2.0", "This product bundles httplib2 (MIT License).", "Apache-2.0 AND MIT"),
+        ("Mozilla Public License", "MPL-2.0", "https://mozilla.org/MPL/2.0/.", "MPL-2.0"),
+        ("Thing (the BSD license)", "BSD-2-Clause", "", "BSD-2-Clause"),
+        ("Formerly GPL, relicensed under MIT.", "MIT", "", "MIT"),
+    ],
+)
+def test_the_name_of_a_licence_beside_its_text_is_that_licence(before, known, after, licence):
+    assert licence_of_text(f"{before}\n\n{TEXTS[known]}\n\n{after}\n".encode()) == licence
+
+
 def test_a_licence_file_with_other_words_or_several_texts_states_all_of_them():
     assert licence_of_text(f"Thing is ours.\n\n{TEXTS['MIT']}\n\nAll samples are free to copy.".encode()) == "MIT"
     assert licence_of_text((TEXTS["MIT"] + TEXTS["Apache-2.0"]).encode()) == "Apache-2.0 AND MIT"

@@ -186,12 +186,15 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
         )
         # "licensed under the MIT or the GPL": the grant stands before the first name, and holds for the list
         before_is_stated, behind = is_stated, name.end
-        yield replace(
+        named = replace(
             name,
             licence=_identifier(name.name, version, later=later),
             is_stated=is_stated,
-            is_past=_is_behind("history", before),
+            # "relicensed under MIT" is one name, with the word that ends the history
+            is_past=_is_behind("history", f"{before}{words[name.start : name.end]}"),
         )
+        yield named
+        yield from () if later else _other_version(words, named, end)
 
 
 def without_names(words: str, mark: str) -> str:
@@ -261,6 +264,14 @@ def _version(words: str, name: Naming, until: int) -> tuple[str | None, bool]:
     # "gplv2" is a name that holds its version
     inside = VERSIONS["inside"].search(words[name.start : name.end])
     return inside and inside["version"], False
+
+
+def _other_version(words: str, name: Naming, until: int) -> Iterator[Naming]:
+    """Yield the second version of a GNU licence: of "GPL v2 or v3" or of "version 2 or version 3 of the GPL"."""
+    before = words[max(0, name.start - 80) : name.start]
+    both = VERSIONS["second"].match(words[name.end : until]) or VERSIONS["first"].search(before)
+    if both and name.name.is_gnu:
+        yield replace(name, licence=_identifier(name.name, both["version"], later=False))
 
 
 def _identifier(name: LicenceName, version: str | None, *, later: bool) -> str | None:

@@ -3,6 +3,7 @@
 import re
 import tempfile
 from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher
 from functools import cache, lru_cache, partial
 from html import unescape
 from itertools import filterfalse
@@ -13,8 +14,8 @@ from identify.vendor.licenses import LICENSES
 
 from assay.licences.comments import words_of
 from assay.licences.expressions import canonical_licence, licence_tag
-from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_of, is_named_again, named_licences
-from assay.licences.notices import COMMONS_CLAUSE, PROPRIETARY, bsd_of, joined_by_words, limits_in, notice_of_words
+from assay.licences.names import IS_GNU, UNKNOWN_LICENCE, all_known, all_of, is_named_again, named_licences, namings_in
+from assay.licences.notices import PROPRIETARY, bsd_of, joined_by_words, limits_in, notice_of_words
 from assay.licences.phrases import PATTERNS, TITLES, licence_variant
 
 LARGEST_LICENCE_FILE = 200_000
@@ -44,6 +45,10 @@ _ALONE = frozenset(
         "Artistic-1.0-Perl OR GPL-1.0-or-later",
     ]
 )
+_OF_BSD = frozenset({"BSD-2-Clause", "BSD-3-Clause"})
+# Words in a row that a text and that of its licence have in common, and what stands between others.
+_ALIKE = 4
+_CUT = "."
 # Licences with the clauses of BSD and a name of their own.
 _SAME_CLAUSES = frozenset({"ZPL-2.1", "NCSA"})
 _LESSER, _FULL, _MOZILLA = map(re.compile, ("LGPL-", "GPL-", "MPL"))
@@ -94,12 +99,41 @@ def _by_clauses(licence: str, text: str) -> str:
     words = words_of(text.splitlines())
     if not PATTERNS["binding"].match(licence) and _limits(words) > _limits_of(licence):
         return UNKNOWN_LICENCE
-    if licence in {"BSD-2-Clause", "BSD-3-Clause"}:
-        return bsd_of(words)
-    licence = licence_variant(licence, words)
-    if "commons clause" in words and licence != UNKNOWN_LICENCE:
-        return f"{licence} AND {COMMONS_CLAUSE}"
-    return licence
+    added = _added_to(licence, words)
+    licence = bsd_of(words) if licence in _OF_BSD else licence_variant(licence, words)
+    return _with_added(canonical_licence(licence) or licence, added) if added else licence
+
+
+def _added_to(licence: str, words: str) -> str:
+    """Return the words that the text of a licence does not have itself, in the order of the file."""
+    own, several = _words_of_text(licence).split(), words.split()
+    blocks = SequenceMatcher(a=own, b=several).get_matching_blocks()
+    added, at = [], 0
+    for block in blocks:
+        # a few words that are alike by chance do not divide a sentence; the last block is the empty end
+        if block.size >= _ALIKE or block.b + block.size in {block.size, len(several)}:
+            added += [*several[at : block.b], _CUT] if at < block.b else []
+            at = block.b + block.size
+    return " ".join(added)
+
+
+def _with_added(licence: str, added: str) -> str:
+    """Return a licence with those that the words beside its text name; "unknown" where they are not understood."""
+    if _limits(added):
+        return UNKNOWN_LICENCE
+    stated = notice_of_words(added)
+    if stated and (licence in stated.split(" OR ") or licence.replace("-only", "-or-later") == stated):
+        return stated
+    others = stated and notice_of_words(_without_own(licence, added))
+    return all_known(filter(None, [licence, others]))
+
+
+def _without_own(licence: str, words: str) -> str:
+    """Return words without the names of a licence: the one of its kind whose version is not given is the same."""
+    for naming in reversed(list(namings_in(words))):
+        if naming.identifier == licence or (not naming.licence and licence.startswith(f"{naming.name.identifier}-")):
+            words = f"{words[: naming.start]}{words[naming.end :]}"
+    return words
 
 
 def _limits(words: str) -> int:
@@ -109,7 +143,12 @@ def _limits(words: str) -> int:
 @cache
 def _limits_of(licence: str) -> int:
     """Return how often the text of a licence itself has words that would take back the grant of another one."""
-    return _limits(words_of(dict(LICENSES).get(licence, "").splitlines()))
+    return _limits(_words_of_text(licence))
+
+
+@cache
+def _words_of_text(licence: str) -> str:
+    return words_of(dict(LICENSES).get(licence, "").splitlines())
 
 
 def _of_words(text: str) -> str | None:
@@ -121,10 +160,11 @@ def _of_words(text: str) -> str | None:
         if titled[licence] < _TITLE_WITHIN:
             return licence
     others = named_licences(words)
-    gnu = list(filter(IS_GNU.match, others.stated))
+    is_unclear = others.is_unclear or UNKNOWN_LICENCE in others.stated
+    binding = list(filter(PATTERNS["binding"].match, others.stated))
     named = _texts_in(words, titled, others.texts)
     if not named:
-        return _without_title(words, gnu, is_unclear=others.is_unclear)
+        return _without_title(words, binding, is_unclear=is_unclear)
     # the words before a text may allow later versions; the text itself says how anybody may
     before = named_licences(words[: min(titled.values(), default=0)]).stated
     named = list(map(partial(_later_of, stated=before), named))
@@ -132,7 +172,7 @@ def _of_words(text: str) -> str | None:
         named = list(filterfalse(_FULL.match, named))
     if not any(map(_NAMES_GNU.match, named)):
         # the texts themselves name no GNU licence, so what names one is about other parts of the project
-        named += gnu + [UNKNOWN_LICENCE] * others.is_unclear
+        named += binding + [UNKNOWN_LICENCE] * is_unclear
     named = list(dict.fromkeys(named))
     is_open = not any(map(PATTERNS["binding"].match, named))
     if is_open and _limits(words) > sum(map(_limits_of, named)):
@@ -168,15 +208,15 @@ def _later_of(licence: str, stated: Collection[str]) -> str:
     return later if later in stated else licence
 
 
-def _without_title(words: str, gnu: list[str], *, is_unclear: bool) -> str | None:
-    """Return the licence of the notice in a licence file that has the title of none, and of the GNU licences in it."""
+def _without_title(words: str, binding: list[str], *, is_unclear: bool) -> str | None:
+    """Return the licence of the notice in a licence file that has the title of none, and those in it that bind."""
     own = notice_of_words(words[:NOTICE])
     if own is None and PATTERNS["proprietary"].search(words[:NOTICE]):
         return PROPRIETARY
     if own == UNKNOWN_LICENCE:
         return own
     if own is not None:
-        return all_of([own, *filterfalse(partial(is_named_again, stated=own), gnu)])
-    if is_unclear and not gnu:
+        return all_of([own, *filterfalse(partial(is_named_again, stated=own), binding)])
+    if is_unclear and not binding:
         return UNKNOWN_LICENCE
-    return all_of(gnu) or None
+    return all_of(binding) or None

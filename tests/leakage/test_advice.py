@@ -136,5 +136,7 @@ def test_a_benchmark_of_five_tasks_is_not_sent_for_a_parent():
     given = Given("unseen", "python", None, None, access="gray", weights="none", primary=None)
     audited = given.audited()
     few = replace(audited, dataset=Dataset.of("few", audited.dataset.samples[:5], source="few"))
-    assert "the benchmark is of 5 groups (5 texts), expected at least 10" in str(outlook_of(given.request(), few).foregone)
+    assert "the benchmark is of 5 groups (5 texts), expected at least 10" in str(
+        outlook_of(given.request(), few).foregone
+    )
     assert "--parent" not in str(outlook_of(given.request(), few).foregone)

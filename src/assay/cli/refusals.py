@@ -4,6 +4,8 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -179,7 +181,7 @@ def _another_place(error: Any, option: str) -> str:  # noqa: ANN401
         return ""
     brothers = []
     for name, brother in context.parent.command.commands.items():
-        options = [spelling for parameter in brother.params for spelling in parameter.opts]
+        options = list(chain.from_iterable(map(attrgetter("opts"), brother.params)))
         if option in options and not brother.hidden:
             brothers.append(f"`{context.parent.command_path} {name}`")
     # an option of many commands would tell nothing

@@ -120,7 +120,7 @@ _STRING_ALONE = re.compile(
     r"""(?P<mark>[^"'\n]{0,40}?)[rbuf]?(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)')[^"'\n]{0,40}"""
 )
 _MARK = re.compile(
-    r"[ \t]*(?P<mark>#(?!\s*(?:define|include|if|else|elif|end|pragma|undef|region))|//[/!]?|--|;+|%"
+    r"[ \t]*(?P<mark>#(?!define|include|if|el|end|pragma|undef|region)|//[/!]?|--|;+|%"
     r"|[>|](?:[ \t]?>)*(?:[ \t]?[+-])?|(?:RUN[ \t]|&&[ \t])*@?echo[ \t.](?=[^\"'\n]*+$))[ \t]?(?P<code>.*)",
     re.IGNORECASE,
 )

@@ -243,6 +243,7 @@ def zipped(**files):
     return raw.getvalue()
 
 
+LINES = COPIED.splitlines()
 PLACES = {
     "cell": {"a.ipynb": notebook(COPIED)},
     "cell of lines": {"a.ipynb": notebook(COPIED.splitlines(keepends=True))},
@@ -268,6 +269,15 @@ PLACES = {
     "quoted lines": {"a.po": "".join(f"{json.dumps(line)}\n" for line in COPIED.splitlines(keepends=True))},
     "base64": {"a.txt": base64.encodebytes(COPIED.encode()).decode()},
     "base64 in a source": {"a.py": f'{OWN}CODE = "{base64.urlsafe_b64encode(COPIED.encode()).decode()}"\n'},
+    "comment": {"a.py": f"{OWN}{textwrap.indent(COPIED, '# ', lambda _: True)}"},
+    "comment of another language": {"a.sql": textwrap.indent(COPIED, "-- ", lambda _: True)},
+    "comment of several lines": {"a.c": f"/*\n{textwrap.indent(COPIED, ' * ', lambda _: True)}*/\nint x;\n"},
+    "mail that quotes a patch": {"mail.txt": "> @@ -0,0 +1,8 @@\n" + textwrap.indent(COPIED, "> +", lambda _: True)},
+    "strings of lines": {"a.js": "const s = [\n" + "".join(f"  {json.dumps(line)},\n" for line in LINES) + "];\n"},
+    "strings in other quotes": {"a.py": "CODE = (\n" + "".join(f"    {line + chr(10)!r}\n" for line in LINES) + ")\n"},
+    "commands that write lines": {
+        "Dockerfile": "FROM x\nRUN " + " && \\\n ".join(f"echo {json.dumps(line)} >> a.py" for line in LINES) + "\n"
+    },
     "attachment": {"a.ipynb": notebook("x = 1").replace("code", base64.b64encode(COPIED.encode()).decode())},
     "archive": {"a.zip": zipped(**{"b/c.py": COPIED})},
     "wheel inside an archive": {"a.zip": zipped(**{"b.whl": zipped(**{"c.py": COPIED})})},

@@ -170,3 +170,20 @@ def test_a_deep_tree_is_walked_without_recursion(tmp_path):
     os.close(os.open("a.py", os.O_CREAT | os.O_WRONLY, dir_fd=deepest))
     os.close(deepest)
     assert read(tmp_path)[0] == ["d/" * 300 + "a.py"]
+
+
+def test_what_has_no_source_beside_it_in_a_folder_of_compiled_files_is_read(tmp_path):
+    make(
+        tmp_path,
+        **{"a.py": "1", "__pycache__/a.cpython-311.pyc": "1", "__pycache__/b.pyc": "1", "__pycache__/x.py": "1"},
+    )
+    assert read(tmp_path) == (["a.py", "__pycache__/b.pyc", "__pycache__/x.py"], {})
+
+
+def test_sources_in_a_folder_of_version_control_are_named(tmp_path):
+    make(
+        tmp_path,
+        **{"a.py": "1", ".hg/store/x.py": "1", ".hg/hgrc": "1", "b/.svn/deep/y.c": "1", ".git/hooks/z.py": "1"},
+    )
+    skipped = dict.fromkeys((".hg/store/x.py", "b/.svn/deep/y.c"), "in a folder of version control")
+    assert read(tmp_path) == (["a.py"], skipped)

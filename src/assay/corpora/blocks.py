@@ -63,7 +63,8 @@ def view_of(path: str, text: str, language: str | None) -> TextView:
         language: by name or first line, or None.
     """
     if language is not None and language not in _TEMPLATES:
-        return _with_hidden(TextView(text, language, tuple(_misnamed(text, language))), _encoded(text))
+        blocks = (*_misnamed(text, language), *_set_apart(text))
+        return _with_hidden(TextView(text, language, blocks), _encoded(text))
     if _is_json(text) and (quoted := _quoted(text)):
         return _with_hidden(quoted, _encoded(text))
     hidden = [*_encoded(text), *_escaped(text)]
@@ -71,7 +72,7 @@ def view_of(path: str, text: str, language: str | None) -> TextView:
         shown, removed = _of_patch(text, "+"), CodeBlock(_of_patch(text, "-"), None, 1)
         return _with_hidden(TextView(shown, language, (*_blocks(path, shown), removed)), hidden)
     shown = _unescaped(text)
-    return _with_hidden(TextView(shown, language, tuple(_blocks(path, shown))), hidden)
+    return _with_hidden(TextView(shown, language, (*_blocks(path, shown), *_set_apart(shown))), hidden)
 
 
 def _with_hidden(view: TextView, hidden: Iterable[str]) -> TextView:
@@ -113,6 +114,55 @@ def _escaped(text: str) -> Iterator[str]:
         content = "".join(value if value.endswith("\n") else f"{value}\n" for value in values)
         if any("\n" in value for value in values) and content.count("\n") >= _LEAST_LINES:
             yield content
+
+
+_STRING_ALONE = re.compile(
+    r"""(?P<mark>[^"'\n]{0,40}?)[rbuf]?(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)')[^"'\n]{0,40}"""
+)
+_MARK = re.compile(
+    r"[ \t]*(?P<mark>#(?!define|include|if|el|end|pragma|undef|region)|//[/!]?|--|;+|%"
+    r"|[>|](?:[ \t]?>)*(?:[ \t]?[+-])?|(?:RUN[ \t]|&&[ \t])*@?echo[ \t.](?=[^\"'\n]*+$))[ \t]?(?P<code>.*)",
+    re.IGNORECASE,
+)
+"""What stands before each line of code that is a comment, a quotation, or written by a script."""
+_COMMENT = re.compile(r"^[ \t]*/\*(?P<code>.*?)(?P<end>\*/|\Z)", re.MULTILINE | re.DOTALL)
+_STAR = re.compile(r"^[ \t]*\*[ \t]?", re.MULTILINE)
+_CODE_LINE = re.compile(
+    r"[={};\[\]]|\w\(|[:,)]$|^\s*(?:return|import|from|else|try|end|break|continue|pass|raise|throw)\b"
+)
+
+
+def _set_apart(text: str) -> Iterator[CodeBlock]:
+    """Yield the code in comments, and in runs of lines that each stand behind a mark or in a string of their own."""
+    for comment in _COMMENT.finditer(text):
+        bare = _STAR.sub("", comment["code"])
+        if comment["end"] and _is_mostly_code(bare.split("\n")):
+            yield CodeBlock(dedent(bare), None, 1 + text.count("\n", 0, comment.start()))
+    run: list[str] = []
+    kind = ""
+    for number, line in enumerate((*text.split("\n"), ""), 1):
+        mark, content = _without_mark(line.rstrip())
+        if mark == kind and mark:
+            run.append(content)
+            continue
+        if len(run) >= _LEAST_LINES and _is_mostly_code(run):
+            yield CodeBlock(dedent("\n".join(run)) + "\n", None, number - len(run))
+        kind, run = mark, [content]
+
+
+def _without_mark(line: str) -> tuple[str, str]:
+    """Return the kind of mark around the code of a line, or "", and the code."""
+    if marked := _MARK.fullmatch(line):
+        return marked["mark"].replace(" ", ""), marked["code"]
+    if not (string := _STRING_ALONE.fullmatch(line)):
+        return "", line
+    content = string["single"] if string["double"] is None else string["double"]
+    return "string", _unquoted(content).removesuffix("\n")
+
+
+def _is_mostly_code(lines: Sequence[str]) -> bool:
+    written = [line for line in lines if line.strip()]
+    return len(written) >= _LEAST_LINES and 2 * sum(bool(_CODE_LINE.search(line)) for line in written) >= len(written)
 
 
 _FENCE = re.compile(
@@ -352,7 +402,11 @@ def _value(quoted: str) -> str:
     try:
         return str(json.loads(closed, strict=False))
     except ValueError:  # an escape of another language
-        return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), closed[1:-1])
+        return _unquoted(closed[1:-1])
+
+
+def _unquoted(content: str) -> str:
+    return _ESCAPE.sub(lambda escape: _CONTROLS.get(escape[1], escape[1]), content)
 
 
 _ESCAPE = re.compile(r"\\(.)")

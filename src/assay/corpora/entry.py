@@ -68,9 +68,9 @@ class Document:
 
 Reason = Literal[
     "binary", "broken row", "corrupt", "crashes the reader", "empty", "encrypted", "excluded", "generated",
-    "git LFS pointer", "ignored", "link", "link to a judged file", "media", "minified", "missing from the repository",
-    "nested archive", "no end of the archive", "no known language", "no text in the row", "not a plain file",
-    "other language", "path leads outside", "prose or data",
+    "git LFS pointer", "ignored", "in a folder of version control", "link", "link to a judged file", "media",
+    "minified", "missing from the repository", "nested archive", "no end of the archive", "no known language",
+    "no text in the row", "not a plain file", "other language", "path leads outside", "prose or data",
     "repeated path", "submodule", "too large", "too short", "undecodable", "unreadable",
 ]  # fmt: skip
 """Why a file, a member or a row did not become a document."""

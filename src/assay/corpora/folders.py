@@ -1,6 +1,7 @@
 """Files of a folder, as the disk has them now."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -85,7 +86,7 @@ class Folder:
         for item in inside:
             path = _path(folder.below, item.name)
             kind = _kind(item)
-            if kind == "folder" and item.name in NEVER_ENTERED:
+            if kind == "folder" and item.name == ".git":
                 continue
             # as in git: a pattern that ends in a slash matches folders alone
             shown = path + "/" * (kind == "folder")
@@ -95,12 +96,20 @@ class Folder:
                 yield Skipped(path, "ignored")
             elif kind == "folder":
                 yield _Waiting(Path(item.path), f"{path}/", rules)
-            elif kind == "file":
-                yield from self._file(item, path, surroundings.facts_of(path))
-            elif kind == "link":
-                yield Skipped(path, self._link_reason(item))
-            else:
-                yield Skipped(path, kind)
+            elif _OF_VERSION_CONTROL.search(path):
+                # no source is written there, so what has the name of one is named
+                if language_of(path):
+                    yield Skipped(path, "in a folder of version control")
+            elif not _is_compiled_source(item):
+                yield from self._no_folder(item, path, kind, facts=surroundings.facts_of(path))
+
+    def _no_folder(self, item: "os.DirEntry[str]", path: str, kind: "_Kind", *, facts: Facts) -> Iterator[SourceFile]:
+        if kind == "file":
+            yield from self._file(item, path, facts)
+        elif kind == "link":
+            yield Skipped(path, self._link_reason(item))
+        elif kind != "folder":
+            yield Skipped(path, kind)
 
     def _file(self, item: "os.DirEntry[str]", path: str, facts: Facts) -> Iterator[SourceFile]:
         """Yield a file, or the members of an archive."""
@@ -230,6 +239,18 @@ def _notice_texts(folder: str, path: str, surroundings: Surroundings) -> None:
 def _show(file: Path, path: str, surroundings: Surroundings) -> None:
     with suppress(OSError), file.open("rb") as stream:  # absent or unreadable: it states nothing
         surroundings.notice(path, stream.read(LARGEST_METADATA))
+
+
+_OF_VERSION_CONTROL = re.compile(r"(?:^|/)\.(?:hg|svn)/")
+
+
+def _is_compiled_source(item: os.DirEntry[str]) -> bool:
+    """Return True if a file of `__pycache__` is compiled from the source that stands beside that folder."""
+    if not item.name.endswith(".pyc"):
+        return False
+    folder = Path(item.path).parent
+    # NAME.cpython-311.opt-1.pyc of NAME.py
+    return folder.name == "__pycache__" and (folder.parent / f"{item.name.partition('.')[0]}.py").is_file()
 
 
 _Kind = Literal["file", "folder", "link", "not a plain file", "unreadable"]

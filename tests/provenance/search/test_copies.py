@@ -4,7 +4,7 @@ import pytest
 
 from assay.corpora import Document, Origin, SourceText
 from assay.provenance import CodeIndex, trace_file
-from assay.provenance.search.copies import _helpers
+from assay.provenance.search.copies import _IN_A_DOCUMENT, _IN_A_TEXT, _helpers
 
 OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
 
@@ -26,7 +26,13 @@ OWN = ["const own = 1;\n", "function work(a) {\n", "  return a + own;\n", "}\n"]
     ],
 )
 def test_functions_that_compilers_write_into_a_file_are_left_out(helper):
-    assert list(_helpers([*OWN, *helper, *OWN])) == [(4, 4 + len(helper))]
+    assert list(_helpers([*OWN, *helper, *OWN], _IN_A_TEXT)) == [(4, 4 + len(helper))]
+
+
+def test_a_bundler_may_rename_a_helper_of_a_document_alone():
+    helper = ["function Tabs_ownKeys(a) {\n", "  return a;\n", "}\n", "function Tabs_extends(a) { return a; }\n"]
+    assert list(_helpers(helper, _IN_A_DOCUMENT)) == [(0, 3), (3, 4)]
+    assert not list(_helpers(helper, _IN_A_TEXT))
 
 
 BODY = """(left, right) {
@@ -41,7 +47,7 @@ BODY = """(left, right) {
 """
 
 
-@pytest.mark.parametrize(("source", "is_copy"), [("blend", True), ("_extends", False)])
+@pytest.mark.parametrize(("source", "is_copy"), [("blend", True), ("_extends", False), ("Tabs_extends", False)])
 def test_a_copy_that_takes_the_name_of_a_helper_is_one_and_a_helper_on_both_sides_is_none(tmp_path, source, is_copy):
     text = f"const before = 1;\n\nfunction {source}{BODY}"
     with CodeIndex.create(tmp_path / "index") as index:

@@ -51,18 +51,21 @@ _NOTICE = re.compile(
 )
 """Words of licences, in a comment, a string or a text."""
 
-_HELPER = re.compile(
+_HELPER = (
     r"(?:var|const|let) (?P<own>__\w+) = \(this && this\.(?P=own)\)|(?:var|const|let) __(?:create|defProp|defNormalProp"
     r"|getOwnProp\w*|getProtoOf|hasOwnProp|propIsEnum|export|copyProps|reExport|toESM|toCommonJS|toModule|commonJS|esm|require"
     r"|publicField|spread\w+|objRest|async|accessCheck|private\w+|decorate\w*|name) ?="
-    r"|(?:async )?function (?:_(?:interop\w+|classCall\w+|classPrivate\w+|defineProp\w+|createClass|inherits\w*|typeof"
-    r"|objectWithoutProp\w+|objectSpread\w*|extends|asyncToGenerator|asyncIterator|slicedToArray|toConsumableArray"
+    r"|(?:async )?function PREFIX(?:_(?:interop\w+|classCall\w+|classPrivate\w+|defineProp\w+|createClass|inherits\w*"
+    r"|typeof|objectWithoutProp\w+|objectSpread\w*|extends|asyncToGenerator|asyncIterator|slicedToArray|toConsumableArray"
     r"|arrayLike\w+|array(?:With|Without)\w+|iterableTo\w+|non(?:Iterable)\w+|unsupportedIterable\w+"
     r"|possibleConstructor\w+|assertThis\w+|getPrototypeOf|setPrototypeOf|isNative\w+|wrapNativeSuper|toPropertyKey"
     r"|toPrimitive|superPropBase|callSuper|createSuper|regenerator\w*|createForOf\w+|taggedTemplate\w+|construct"
     r"|export(?:_star)?|getRequireWildcardCache)|asyncGeneratorStep|ownKeys)\("
 )
 """First line of a function that compilers of JavaScript write into files: TypeScript, Babel, esbuild."""
+_IN_A_TEXT = re.compile(_HELPER.replace("PREFIX", ""))
+_IN_A_DOCUMENT = re.compile(_HELPER.replace("PREFIX", r"(?:\w+_|\w+(?=_))?"))
+"""Bundlers rename helpers, ownKeys to Tabs_ownKeys, so that of a document has any prefix."""
 
 _ENDS = re.compile(r"[})](?!.*\{\s*$)")
 
@@ -100,27 +103,27 @@ def weights_beside(
         document: its fingerprints.
     """
     # on both sides: a copy that takes the name of a helper keeps its weight, as its source has another name
-    ours = _in_helpers(text)[query.lines - 1]
+    ours = _in_helpers(text, _IN_A_TEXT)[query.lines - 1]
     if not ours.any():
         return weights
-    theirs = document.hashes[_in_helpers(document_text)[document.lines - 1]]
+    theirs = document.hashes[_in_helpers(document_text, _IN_A_DOCUMENT)[document.lines - 1]]
     return np.where(ours & np.isin(query.hashes, theirs), 0.0, weights)
 
 
-def _in_helpers(text: str) -> NDArray[np.bool_]:
-    """Return True for each line of a function that compilers write, [lines]."""
+def _in_helpers(text: str, first: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Return True for each line of a function that compilers write, [lines], by the pattern of its first line."""
     lines = lines_of(text)
     inside = np.zeros(len(lines), np.bool_)
-    for start, stop in _helpers(lines):
+    for start, stop in _helpers(lines, first):
         inside[start:stop] = True
     return inside
 
 
-def _helpers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _helpers(lines: Sequence[str], first: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield the lines of functions with the name of a helper, as ranges; each ends with a bracket at the margin."""
     stop = 0
     for start, line in enumerate(lines):
-        if start >= stop and _HELPER.match(line):
+        if start >= stop and first.match(line):
             # a helper on a single line has no further ones
             is_open = line.count("{") + line.count("(") > line.count("}") + line.count(")")
             ends = (at for at in range(start + 1, len(lines)) if _ENDS.match(lines[at]))

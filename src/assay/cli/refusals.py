@@ -179,8 +179,7 @@ def _another_place(error: Any, option: str) -> str:  # noqa: ANN401
         return ""
     brothers = []
     for name, brother in context.parent.command.commands.items():
-        options = [spelling for parameter in brother.params for spelling in parameter.opts]
-        if option in options and not brother.hidden:
+        if any(option in parameter.opts for parameter in brother.params) and not brother.hidden:
             brothers.append(f"`{context.parent.command_path} {name}`")
     # an option of many commands would tell nothing
     return f"; {brothers[0]} has it" if len(brothers) == 1 else ""

@@ -171,7 +171,7 @@ def _parquet(place: Path, out: IO[bytes], rows: Collection[int]) -> None:
         compression, size = first.column(0).compression.replace("UNCOMPRESSED", "none"), first.num_rows
     with pq.ParquetWriter(out, file.schema_arrow, compression=compression) as written:
         group: list[Any] = []
-        for batch in _kept_batches(place, "Parquet", rows, file.schema_arrow):
+        for batch in _kept_batches(place, "Parquet", rows, schema=file.schema_arrow):
             group.append(batch)
             if sum(map(len, group)) >= size:
                 written.write_table(pa.Table.from_batches(group))
@@ -184,11 +184,11 @@ def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool)
     with place.open("rb") as file:
         schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
     with (pa.ipc.new_file if is_file else pa.ipc.new_stream)(out, schema) as written:
-        for batch in _kept_batches(place, "Arrow", rows, schema):
+        for batch in _kept_batches(place, "Arrow", rows, schema=schema):
             written.write_batch(batch)
 
 
-def _kept_batches(place: Path, form: str, rows: Collection[int], schema: Any) -> Iterator[Any]:  # noqa: ANN401
+def _kept_batches(place: Path, form: str, rows: Collection[int], *, schema: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield what stays of the batches that the scan read, with one dictionary of the words that stay.
 
     Raises:

@@ -173,6 +173,12 @@ class TestInspect:
         assert sorted(task.id for task in first) == sorted(item["task_id"] for item in ITEMS)
         assert {task.correct for task in first} <= {0.0, 1.0}
 
+    def test_a_name_that_looks_like_an_address_is_that_of_a_file(self, inspect_logs, tmp_path):
+        for log in inspect_logs:
+            other = tmp_path / f"a::b{log.suffix}"
+            other.write_bytes(log.read_bytes())
+            assert read_task_results([other], LogColumns(), [].append)
+
     def test_a_scorer_that_returns_values_by_key_has_a_metric_for_each(self, tmp_path):
         (log,) = run_harness("inspect-dict", tmp_path, MODEL)
         notes = []

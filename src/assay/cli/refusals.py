@@ -4,8 +4,6 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -181,8 +179,7 @@ def _another_place(error: Any, option: str) -> str:  # noqa: ANN401
         return ""
     brothers = []
     for name, brother in context.parent.command.commands.items():
-        options = list(chain.from_iterable(map(attrgetter("opts"), brother.params)))
-        if option in options and not brother.hidden:
+        if any(option in parameter.opts for parameter in brother.params) and not brother.hidden:
             brothers.append(f"`{context.parent.command_path} {name}`")
     # an option of many commands would tell nothing
     return f"; {brothers[0]} has it" if len(brothers) == 1 else ""

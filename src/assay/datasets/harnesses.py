@@ -62,7 +62,9 @@ def read_inspect_log(path: Path, *, header_only: bool = False) -> Any:  # noqa: 
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:  # stated sizes: a member never unpacks to more
                 check_ratio(path, sum(map(attrgetter("file_size"), archive.infolist())), path.stat().st_size)
-        return read_eval_log(str(path), resolve_attachments=not header_only, header_only=header_only)
+        # as a stream: of a name with "::" inspect_ai would make an address
+        with path.open("rb") as file:
+            return read_eval_log(file, resolve_attachments=not header_only, header_only=header_only)
     except DataError:
         raise
     except Exception as error:  # inspect_ai raises what zip, JSON and pydantic raise

@@ -188,7 +188,7 @@ def _arrow(place: Path, out: IO[bytes], rows: Collection[int], *, is_file: bool)
             written.write_batch(batch)
 
 
-def _kept_batches(place: Path, form: str, rows: Collection[int], schema: Any) -> Iterator[Any]:  # noqa: ANN401
+def _kept_batches(place: Path, form: str, rows: Collection[int], *, schema: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield what stays of the batches that the scan read, with one dictionary of the words that stay.
 
     Raises:

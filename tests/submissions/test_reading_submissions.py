@@ -41,6 +41,16 @@ def test_files_of_one_name_do_not_say_whose_they_are(tmp_path):
         read_submissions([tmp_path / "ada" / "main.py", tmp_path / "bob" / "main.py"])
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_second_member_of_one_name_is_not_read_in_silence(tmp_path):
+    with zipfile.ZipFile(tmp_path / "course.zip", "w") as archive:
+        for name, text in (("ada/main.py", "x = 1\n"), ("ada/main.py", CODE), ("bob/main.py", CODE)):
+            archive.writestr(name, text)
+    ada, bob = read_submissions([tmp_path / "course.zip"])
+    assert [str(file) for file in ada.unread] == ["ada/main.py (repeated path)"]
+    assert not bob.unread
+
+
 NOTEBOOK = json.dumps(
     {"cells": [{"cell_type": "code", "source": [CODE]}], "metadata": {"language_info": {"name": "python"}}}
 )

@@ -78,7 +78,7 @@ Reason = Literal[
 HOLDS_NO_CODE: frozenset[Reason] = frozenset({"empty", "link to a judged file", "media"})
 """Reasons of files that cannot hold code: they are counted, and change no answer."""
 
-LEFT_OUT: frozenset[Reason] = frozenset({"excluded", "ignored", "other language", "repeated path"})
+LEFT_OUT: frozenset[Reason] = frozenset({"excluded", "ignored", "other language"})
 """Reasons that the user stated, by a setting or by .gitignore. Every other file could hold code and was not read."""
 
 

@@ -186,6 +186,7 @@ def test_the_notice_of_another_work_applies_beside_that_of_the_file():
         ("under the GPL v2 or v3 or later", "GPL-2.0-or-later"),
         ("under the GPL v2 or v1.1 of the MPL", "GPL-2.0-only"),
         ("Originally GPL, relicensed under MIT", "MIT"),
+        ("Relicensed from the GPL to the BSD 3-Clause License.", "BSD-3-Clause"),
         ("Originally MIT, relicensed under GPLv3", "GPL-3.0-only"),
         ("License: Dual BSD/GPL", "BSD-3-Clause OR GPL-1.0-or-later"),
         (

@@ -190,8 +190,7 @@ def namings_in(words: str, *, only_grants: bool = False, is_field: bool = False)
             name,
             licence=_identifier(name.name, version, later=later),
             is_stated=is_stated,
-            # "relicensed under MIT" is one name, with the word that ends the history
-            is_past=_is_behind("history", f"{before}{words[name.start : name.end]}"),
+            is_past=_is_past(words, before, name),
         )
         yield named
         yield from () if later else _other_version(words, named, end)
@@ -219,6 +218,12 @@ def _is_behind(pattern: str, before: str) -> bool:
     sentence = _SENTENCE.split(before)[-1]
     matches = list(PATTERNS[pattern].finditer(sentence))
     return bool(matches) and not PATTERNS["restart"].search(sentence, matches[-1].end())
+
+
+def _is_past(words: str, before: str, name: Naming) -> bool:
+    # "relicensed under MIT" holds the word that ends the history inside of the name
+    with_name = f"{before}{words[name.start : name.end]}"
+    return _is_behind("history", before) and _is_behind("history", with_name)
 
 
 def _is_mention(words: str, before: str, name: Naming) -> bool:

@@ -357,7 +357,7 @@ def _notebook(view: TextView, around: TextView) -> TextView:
 
 def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | None) -> TextView:
     """Return strings at the lines at which they begin; below one another where one of them holds several lines."""
-    lines = [""] * (1 + text.count("\n"))
+    lines: list[list[str]] = [[] for _ in range(1 + text.count("\n"))]
     at, line = 0, 0
     for start, value in sorted(strings):
         line += text.count("\n", at, start)
@@ -366,8 +366,9 @@ def _laid_out(text: str, strings: Sequence[tuple[int, str]], language: str | Non
         if "\n" in content or (lines[line] and value.endswith("\n")):
             below = "".join(value if value.endswith("\n") else f"{value}\n" for _, value in sorted(strings))
             return TextView(below, language, is_aligned=False)
-        lines[line] += f" {content}" if lines[line] else content
-    return TextView("\n".join(lines), language)
+        if content or lines[line]:
+            lines[line].append(content)
+    return TextView("\n".join(map(" ".join, lines)), language)
 
 
 def _json_strings(text: str) -> Iterator[tuple[tuple[str, ...], int, int, str]]:

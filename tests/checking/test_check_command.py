@@ -322,6 +322,20 @@ def test_what_cannot_hold_code_is_counted_and_changes_no_answer(branch):
     assert (finished.code, "Cannot hold code: 1 empty, 1 link to a judged file, 2 media." in finished.out) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x89PNG\r\n\x1a\n\0\1\2" * 99 + b"PK\3\4\0\0",
+        b"%PDF-1.4\n1 0 obj\n<< >>\nstream\n(def f\\(x\\):) Tj\nendstream\n",
+        rb"{\rtf1 def f(x):\par     return x\par }",
+    ],
+    ids=["an archive behind a picture", "PDF without binary parts", "RTF"],
+)
+def test_what_looks_like_media_or_text_but_could_hold_code_is_not_clean(branch, content):
+    branch.save({"a.dat": content})
+    assert verdict() == (3, "Undecided")
+
+
 def test_a_link_gives_a_text_the_name_of_a_language(branch):
     base(branch, {"notes.txt": COPIED})
     (branch.path / "deep").mkdir()

@@ -21,11 +21,21 @@ _LINES: Final = 4
 """Line ends from which a readable stretch of media is text: a description of an image has few, or is XML."""
 
 
+_ARCHIVES: Final = (b"PK\3\4", b"7z\xbc\xaf\x27\x1c", b"\xfd7zXZ\0", b"Rar!\x1a\7")
+"""Marks of archives, which programs find anywhere in a file."""
+_DOCUMENTS: Final = (b"%PDF-", b"{\\rtf")
+
+
+def is_document(raw: bytes) -> bool:
+    """Return True if bytes are a document whose text stands between marks, also where all of them are readable."""
+    return raw.startswith(_DOCUMENTS)
+
+
 def is_media(raw: bytes) -> bool:
-    """Return True if bytes are an image, a font, a sound or a film."""
+    """Return True if bytes are an image, a font, a sound or a film, with no archive inside."""
     has_mark = raw.startswith(_MEDIA) or raw[4:8] == b"ftyp" or (raw[:4] == b"RIFF" and raw[8:12] in _RIFF)
     # a text may begin with the letters of a mark, such as BM or ID3
-    return has_mark and is_binary(raw)
+    return has_mark and is_binary(raw) and not any(mark in raw for mark in _ARCHIVES)
 
 
 def text_in_media(raw: bytes) -> str:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from identify import identify
 from pathspec import GitIgnoreSpec
 
-from assay.corpora.content import is_media
+from assay.corpora.content import is_document, is_media
 from assay.corpora.entry import Reason
 from assay.corpora.settings import CorpusSettings
 from assay.datasets import is_binary, wide_encoding
@@ -85,7 +85,7 @@ def skip_by_bytes(content: bytes | str, largest: int) -> Reason | None:
     # before the test for binary content: media cannot hold code, other binaries could
     if is_media(raw):
         return "media"
-    if is_binary(raw):
+    if is_binary(raw) or is_document(raw):
         return "binary"
     return None
 

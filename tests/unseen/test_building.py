@@ -168,7 +168,7 @@ def test_the_file_is_read_without_options(repository, tmp_path):
         ({"after": "yesterday"}, r"after 'yesterday': expected a day as YYYY-MM-DD"),
         ({"after": "2025-01-01", "before": "2024-01-01"}, "no day is both"),
         ({"after": "9999-01-01"}, "after 9999-01-01: expected a day that is not in the future"),
-        ({"after": "2025-03-01", "released": "2025-02-28"}, "archives and folders of that day are too old"),
+        ({"after": "2025-03-01", "released": "2025-02-28"}, "expected a day that is not before 2025-03-01"),
         ({"most": 0}, "most 0: expected at least 1 text"),
         (
             {"like": [assay.Sample("a", "print(1)", "python")]},

@@ -141,7 +141,7 @@ def _check_days(after: date | None, published: date | None) -> None:
     _check_past("after", after)
     _check_past("released", published)
     if published and after and published < after:
-        raise DataError(f"released {published} and after {after}: archives and folders of that day are too old")
+        raise DataError(f"released {published}: expected a day that is not before {after}, the day of `after`")
 
 
 def _check_language(choice: str, benchmark: Dataset) -> None:
